@@ -1,0 +1,136 @@
+"""From what each specialization showed to one finding a cause, with a severity that says how certain it is.
+
+The rules (design.md, invariants 6 and 7):
+
+- one cause, one finding: the same code at the same place is one finding however many specializations show it;
+- an **error** holds in every specialization on the evidence that reaches the place;
+- a **warning** holds in some of them only, or in a variant that can occur at run time (tier 2);
+- what hangs on a guessed fact, and goes away under another guess, is **information** that names the guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from kernel_ls.model import (
+    CompileResult,
+    Finding,
+    Severity,
+    Specialization,
+    Status,
+    UnitSpan,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One finding as one attempt showed it: the finding, its place in unit coordinates, and the guesses it hangs on."""
+
+    finding: Finding
+    span: UnitSpan | None
+    hangs_on: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, str, int, int]:
+        """What makes two findings the same cause: the code and where it points."""
+        start = self.finding.location.span.start
+        return (self.finding.code, self.finding.location.path, start.line, start.column)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One specialization that was compiled, and what it showed."""
+
+    specialization: Specialization
+    result: CompileResult
+    shown: tuple[Shown, ...] = ()
+
+    @property
+    def badness(self) -> tuple[int, int]:
+        """How far from compiling: crashed or not, then the number of error-level findings."""
+        failed = 0 if self.result.status is Status.DONE else 1
+        return (failed, sum(1 for s in self.shown if s.finding.severity is Severity.ERROR))
+
+    def reaches(self, span: UnitSpan | None) -> bool:
+        """Whether this attempt generated the statement at `span` (or cannot tell)."""
+        if span is None or not self.result.reached:
+            return True
+        return any(first <= span.line <= last for first, last in self.result.reached.get(span.unit, ()))
+
+    def shows(self, identity: tuple[str, str, int, int]) -> bool:
+        """Whether this attempt showed that finding."""
+        return any(s.identity == identity for s in self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """All attempts at one planned specialization; the first is the plan's own, the rest are repairs of its guesses."""
+
+    attempts: tuple[Attempt, ...]
+    best: Attempt
+    tier: int = 1
+
+
+@dataclass
+class _Case:
+    shown: Shown
+    trials: list[Trial] = field(default_factory=list)
+
+
+def best_attempt(attempts: Sequence[Attempt]) -> Attempt:
+    """The attempt nearest to compiling; the earlier one where two are equal, since plans put the likeliest first."""
+    return min(attempts, key=lambda a: a.badness)
+
+
+def conclude(trials: Sequence[Trial], describe: Callable[[Specialization], dict[str, str]]) -> tuple[Finding, ...]:
+    """Merge the trials of one kernel into findings.
+
+    Args:
+        trials: every planned specialization with its attempts, tier 1 before tier 2.
+        describe: a specialization as `{parameter: type or value}` for reports.
+    """
+    cases: dict[tuple[str, str, int, int], _Case] = {}
+    for trial in trials:
+        for shown in trial.best.shown:
+            case = cases.setdefault(shown.identity, _Case(shown))
+            if trial not in case.trials:
+                case.trials.append(trial)
+    return tuple(_judge(case, trials, describe) for case in cases.values())
+
+
+def _judge(case: _Case, trials: Sequence[Trial], describe: Callable[[Specialization], dict[str, str]]) -> Finding:
+    shown = case.shown
+    finding = shown.finding
+    identity = shown.identity
+    first = [t for t in case.trials if t.tier == 1]
+    severity = finding.severity
+    assumed: tuple[str, ...] = ()
+    if severity is Severity.ERROR:
+        if not first:
+            severity = Severity.WARNING
+        elif not all(t.best.shows(identity) for t in trials if t.tier == 1 and t.best.reaches(shown.span)):
+            severity = Severity.WARNING
+    if severity is not Severity.INFO and shown.hangs_on and not _robust(case, identity):
+        severity = Severity.INFO
+        assumed = shown.hangs_on
+    witness = case.trials[0].best.specialization
+    return replace(
+        finding,
+        severity=severity,
+        assumed=assumed,
+        specialization=describe(witness),
+        specializations=len(case.trials),
+    )
+
+
+def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
+    """Whether no guess that was tried makes the finding go away.
+
+    A single attempt proves nothing: then nothing else could be tried, and the finding stays a guess's.
+    """
+    for trial in case.trials:
+        reaching = [a for a in trial.attempts if a.result.status is Status.DONE and a.reaches(case.shown.span)]
+        if len(reaching) < 2 or not all(a.shows(identity) for a in reaching):
+            return False
+    return True

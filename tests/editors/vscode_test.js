@@ -1,0 +1,37 @@
+// Runs inside VS Code's extension host: opens the file, waits for findings, mends one by an unsaved edit, waits again.
+const fs = require("fs");
+const vscode = require("vscode");
+
+const codes = (uri) =>
+  vscode.languages
+    .getDiagnostics(uri)
+    .filter((d) => d.severity <= vscode.DiagnosticSeverity.Warning)
+    .map((d) => ({ code: d.code?.value ?? d.code, line: d.range.start.line + 1, message: d.message }))
+    .sort((a, b) => a.line - b.line);
+
+async function until(condition, milliseconds) {
+  const end = Date.now() + milliseconds;
+  while (!condition() && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+exports.run = async () => {
+  const out = {};
+  try {
+    const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, "kernels.py");
+    const document = await vscode.workspace.openTextDocument(uri);
+    const editor = await vscode.window.showTextDocument(document);
+    await until(() => codes(uri).length >= 2, 60_000);
+    out.before = codes(uri);
+    const target = document.lineAt(4).range;
+    await editor.edit((edit) => edit.replace(target, "SCALE = tl.constexpr(0.5)"));
+    await until(() => codes(uri).length === 1, 30_000);
+    out.after = codes(uri);
+    out.dirty = document.isDirty;
+    out.version = vscode.version;
+    out.commands = (await vscode.commands.getCommands(true)).filter((c) => c.startsWith("kernelLs."));
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // for the picture
+  } catch (error) {
+    out.error = String(error?.stack ?? error);
+  }
+  fs.writeFileSync(process.env.KERNEL_LS_TEST_RESULT, JSON.stringify(out));
+};
