@@ -1,4 +1,4 @@
-"""`a <= b < c` does not exist in Triton; it has to be two comparisons."""
+"""`a <= b < c` has to be two comparisons (up to Triton 3.8)."""
 
 import triton
 import triton.language as tl
