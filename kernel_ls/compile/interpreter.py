@@ -97,7 +97,7 @@ async def probe(python: str, *, cache_dir: Path, deadline: float = 30.0) -> Pyth
 
 
 def _named(named: str, folders: Sequence[Path], variables: Mapping[str, str]) -> str | None:
-    text = os.path.expanduser(named)  # noqa: PTH111 - a Path would lose a trailing separator's meaning on the way
+    text = os.path.expanduser(named)  # noqa: PTH111
     candidates = [Path(text)] if os.path.isabs(text) else [*(folder / text for folder in folders), Path(text)]  # noqa: PTH117
     for candidate in candidates:
         if candidate.is_dir():

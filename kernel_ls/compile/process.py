@@ -286,10 +286,8 @@ class WorkerProcess:
         """Ask an idle worker to end by closing its pipe; kill it if it has not within `grace` seconds."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        try:
+        with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._process.wait(), grace)
-        except asyncio.TimeoutError:
-            pass
         await self.kill()
 
     async def _reap(self) -> None:

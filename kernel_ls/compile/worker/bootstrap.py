@@ -13,11 +13,11 @@ import sys
 def _start(folder):  # type: ignore[no-untyped-def]
     # `python -c` puts the working folder first; frames may come from a folder that holds a `json.py`.
     sys.path[:] = [entry for entry in sys.path if entry]
-    if sys.version_info < (3, 9):  # noqa: UP036 - said to the user of an old interpreter, which does read this
+    if sys.version_info < (3, 9):  # noqa: UP036
         sys.stderr.write("kernel_ls: unsupported Python %d.%d\n" % sys.version_info[:2])  # noqa: UP031
         sys.exit(64)
 
-    import importlib  # noqa: PLC0415 - after sys.path is clean
+    import importlib  # noqa: PLC0415
     import os  # noqa: PLC0415
     import types  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ import dataclasses
 import enum
 import keyword
 from collections.abc import Callable, Mapping
-from typing import Any, Optional
+from typing import Any
 
 import triton.language as tl
 
@@ -163,7 +163,7 @@ def _copier(value: Any) -> Callable[[], Any]:
 def _aggregate(
     name: str, wire: Mapping[str, Any], details: Mapping[str, Any], decode: Decode, methods: Mapping[str, Any]
 ) -> Any:
-    decorator: Optional[Any] = getattr(tl.core, "_aggregate", None)
+    decorator: Any | None = getattr(tl.core, "_aggregate", None)
     if decorator is None:
         raise AttributeError("module 'triton.language.core' has no attribute '_aggregate'")
     namespace = _namespace(details, decode, methods)
@@ -189,7 +189,7 @@ def _plain(
 _MAKERS = {"namedtuple": _namedtuple, "enum": _enum, "dataclass": _dataclass, "aggregate": _aggregate, "plain": _plain}
 
 
-def make_instance(made: Any, args: list[Any], kwargs: Mapping[str, Any], fields: Optional[Mapping[str, Any]]) -> Any:
+def make_instance(made: Any, args: list[Any], kwargs: Mapping[str, Any], fields: Mapping[str, Any] | None) -> Any:
     """An instance of a class of the program from its constructor's arguments or, for one that is built, its fields."""
     if fields is None:
         return made(*args, **kwargs)

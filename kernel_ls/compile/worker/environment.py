@@ -10,13 +10,12 @@ Triton's lead to views (references.py), and no wire text reaches `eval`.
 from __future__ import annotations
 
 import ast
-import collections
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any
 
 import triton.language as tl
 
@@ -56,7 +55,7 @@ class Built:
     attrs: dict[Path, list[list[Any]]] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
-    def unit_of(self, thing: Any) -> Optional[str]:
+    def unit_of(self, thing: Any) -> str | None:
         """The unit of a function object, of a code generator's file name, or None where it is not of this program."""
         if isinstance(thing, str):
             unit = unit_of_file(thing)
@@ -157,11 +156,12 @@ class _Builder:
         self._pending.append((unit, scope))
         defaults = {name: self.value(value, name) for name, value in (wire.get("defaults") or {}).items()}
         annotations = {name: self.value(value, name) for name, value in (wire.get("annotations") or {}).items()}
+        parts = {"defaults": defaults, "annotations": annotations, "scope": scope}
         if role in ("jit", "gluon"):
-            hollow = functions.hollow_function(unit, wire, node, defaults, annotations, scope)
+            hollow = functions.hollow_function(unit, wire, node, **parts)
             options = {str(k): self._option(v, str(k)) for k, v in (wire.get("options") or {}).items()}
             return functions.jit_function(unit, source, hollow, options, gluon=role == "gluon")
-        evaluated = functions.evaluated_function(unit, wire, node, defaults, annotations, scope)
+        evaluated = functions.evaluated_function(unit, wire, node, **parts)
         if role == "constexpr_function":
             return functions.constexpr_function(unit, source, evaluated)
         if role == "host":

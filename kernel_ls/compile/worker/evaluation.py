@@ -10,7 +10,11 @@ from .stand_ins import UnknownUse
 
 
 def call(
-    node: ast.FunctionDef, args: tuple[Any, ...], kwargs: Mapping[str, Any], scope: Mapping[str, Any], function: Any
+    node: ast.FunctionDef,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    scope: Mapping[str, Any],
+    function: Any,  # noqa: ARG001
 ) -> Any:
     """What a call of the function gives.
 

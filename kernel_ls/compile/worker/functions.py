@@ -12,7 +12,7 @@ import inspect
 import linecache
 import types
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import triton
 from triton.runtime.jit import JITFunction
@@ -47,7 +47,7 @@ def file_name(unit: str) -> str:
     return f"{NAME_PREFIX}{unit}{NAME_SUFFIX}"
 
 
-def unit_of_file(name: str) -> Optional[str]:
+def unit_of_file(name: str) -> str | None:
     """The unit of such a name; None for the name of a real file."""
     if name.startswith(NAME_PREFIX) and name.endswith(NAME_SUFFIX):
         return name[len(NAME_PREFIX) : -len(NAME_SUFFIX)]
@@ -90,7 +90,7 @@ def _bare(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.Module:
     """The function without decorators, annotations and default values: what is left runs nothing when defined."""
     arguments = node.args
 
-    def plain(argument: Optional[ast.arg]) -> Optional[ast.arg]:
+    def plain(argument: ast.arg | None) -> ast.arg | None:
         return argument and ast.copy_location(ast.arg(arg=argument.arg, annotation=None), argument)
 
     bare_arguments = ast.arguments(
@@ -116,6 +116,7 @@ def hollow_function(
     unit: str,
     wire: Mapping[str, Any],
     node: ast.FunctionDef,
+    *,
     defaults: Mapping[str, Any],
     annotations: Mapping[str, Any],
     scope: dict[str, Any],
@@ -128,7 +129,7 @@ def hollow_function(
     nothing = ast.copy_location(ast.Pass(), node)
     code = _code_of(compile(_bare(node, [nothing]), file_name(unit), "exec", dont_inherit=True))
     function = types.FunctionType(code, scope, node.name)
-    _dress(function, unit, wire, node, defaults, annotations)
+    _dress(function, unit, wire, node, defaults=defaults, annotations=annotations)
     return function
 
 
@@ -136,12 +137,13 @@ def evaluated_function(
     unit: str,
     wire: Mapping[str, Any],
     node: ast.FunctionDef,
+    *,
     defaults: Mapping[str, Any],
     annotations: Mapping[str, Any],
     scope: dict[str, Any],
 ) -> types.FunctionType:
     """A function that looks like the user's and whose calls run in the bounded evaluator."""
-    hollow = hollow_function(unit, wire, node, defaults, annotations, scope)
+    hollow = hollow_function(unit, wire, node, defaults=defaults, annotations=annotations, scope=scope)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return evaluation.call(node, args, kwargs, scope, hollow)
@@ -160,6 +162,7 @@ def _dress(
     unit: str,
     wire: Mapping[str, Any],
     node: ast.FunctionDef,
+    *,
     defaults: Mapping[str, Any],
     annotations: Mapping[str, Any],
 ) -> None:
@@ -171,7 +174,7 @@ def _dress(
     function.__defaults__ = tuple(default(argument.arg) for argument in with_default) or None
     function.__kwdefaults__ = {
         argument.arg: default(argument.arg)
-        for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults)
+        for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults)  # noqa: B905 - Python 3.9
         if given is not None
     }
     annotated = {}
@@ -198,7 +201,7 @@ def jit_function(unit: str, source: str, function: types.FunctionType, options: 
     with _Source(unit, source):
         try:
             if gluon:
-                from triton.experimental import gluon as gluon_module  # noqa: PLC0415 - not in every version
+                from triton.experimental import gluon as gluon_module  # noqa: PLC0415
 
                 made = gluon_module.jit(function, **options)
             else:

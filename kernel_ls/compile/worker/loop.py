@@ -11,8 +11,9 @@ import queue
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Optional  # noqa: F401
 
 from .protocol import PROTOCOL, BadFrame, Channel, claim_descriptors
 
@@ -38,7 +39,7 @@ class Worker:
             "api": self._api,
             "check": self._check,
         }
-        self._triton: Optional[Any] = None
+        self._triton: Any | None = None
 
     def answer(self, frame: dict[str, Any]) -> dict[str, Any]:
         """The reply to one frame; never raises an `Exception`."""
@@ -71,7 +72,7 @@ class Worker:
             raise RequestError("protocol", f"the server speaks protocol {asked}, this worker {PROTOCOL}")
         limit_memory(params.get("memory_limit"))
         triton = self._import_triton()
-        folder = os.path.dirname(triton.__file__)
+        folder = str(Path(triton.__file__).parent)
         return {
             **interpreter(),
             "protocol": PROTOCOL,
@@ -80,15 +81,15 @@ class Worker:
             "targets": available_backends(),
         }
 
-    def _api(self, params: dict[str, Any]) -> Any:
+    def _api(self, _params: dict[str, Any]) -> Any:
         self._import_triton()
-        from . import api  # noqa: PLC0415 - imports Triton
+        from . import api  # noqa: PLC0415
 
         return api.manifest()
 
     def _check(self, params: dict[str, Any]) -> Any:
         self._import_triton()
-        from . import frontend  # noqa: PLC0415 - imports Triton
+        from . import frontend  # noqa: PLC0415
 
         return frontend.check(params)
 
@@ -101,9 +102,9 @@ class Worker:
         if self._triton is not None:
             return self._triton
         try:
-            import triton  # noqa: PLC0415 - its absence is an answer, not a crash
+            import triton  # noqa: PLC0415
             import triton.compiler  # noqa: PLC0415
-            import triton.language  # noqa: PLC0415, F401
+            import triton.language  # noqa: PLC0415
         except ModuleNotFoundError as error:
             if error.name == "triton":
                 raise RequestError(
@@ -149,7 +150,7 @@ def interpreter() -> dict[str, Any]:
 
 def available_backends() -> list[str]:
     """Names of the backends that the installed Triton brings, as they are spelt in a target: `cuda`, `hip`."""
-    from triton.backends import backends  # noqa: PLC0415 - Triton may be missing
+    from triton.backends import backends  # noqa: PLC0415
 
     return sorted({"nvidia": "cuda", "amd": "hip"}.get(name, name) for name in backends)
 
@@ -157,12 +158,12 @@ def available_backends() -> list[str]:
 def resident_bytes() -> int:
     """Resident memory of this process in bytes; 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        statm = Path("/proc/self/statm").read_bytes()
+        return int(statm.split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):
         pass
     try:
-        import resource  # noqa: PLC0415 - not on Windows
+        import resource  # noqa: PLC0415
     except ImportError:
         return 0
     peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -177,14 +178,11 @@ def limit_memory(limit: Any) -> None:
     """
     if not isinstance(limit, int) or limit <= 0 or not sys.platform.startswith("linux"):
         return
-    import resource  # noqa: PLC0415 - not on Windows
+    import resource  # noqa: PLC0415
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-_Item = Optional[Mapping[str, Any]]
 
 
 def _read_frames(channel: Channel, requests: queue.SimpleQueue[Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, BinaryIO, Optional
+from typing import Any, BinaryIO
 
 PROTOCOL = 1
 """Raised by every change of the frames or of the wire formats that an older peer would misread."""
@@ -31,7 +31,7 @@ class Channel:
         self._source = source
         self._sink = sink
 
-    def read(self) -> Optional[dict[str, Any]]:
+    def read(self) -> dict[str, Any] | None:
         """The next frame; None at the end of the stream.
 
         Raises:

@@ -17,9 +17,8 @@ import functools
 import importlib
 import math
 import operator
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Union
+from typing import Any
 
 import triton
 import triton.language as tl
@@ -102,6 +101,22 @@ def safe_getattr(owner: Any, name: str, *default: Any) -> Any:
     if not isinstance(name, str) or not attribute_allowed(name):
         raise AttributeError(f"{name!r} cannot be read here")
     return getattr(owner, name, *default)
+
+
+def read_attribute(owner: Any, name: str) -> Any:
+    """What a kernel gets for `owner.name`: for the generator, wherever the owner may be any object.
+
+    A module of Triton's that the generator put in place of another (`libdevice` of a backend) is read through its view.
+
+    Raises:
+        AttributeError: there is none, or it is refused.
+        StandInUse: the owner is a stand-in, and this is a use of it.
+    """
+    if type(owner) is ModuleType:
+        own = owner.__name__
+        if (own == "triton" or own.startswith("triton.")) and _views.get(own) is not owner:
+            owner = module_view(owner)
+    return safe_getattr(owner, name)
 
 
 def resolve(path: str) -> Any:
@@ -216,7 +231,7 @@ def admit(value: Any, name: str) -> Any:
         if own == "triton" or own.startswith("triton."):
             return module_view(value) if own == "triton" or _is_viewed(own) else Opaque(name)
         return module_view(value) if own == "math" else Opaque(name)
-    if isinstance(value, _PLAIN) or isinstance(value, (JITCallable, tl.constexpr, tl.dtype)):
+    if isinstance(value, (*_PLAIN, JITCallable, tl.constexpr, tl.dtype)):
         return value
     if isinstance(value, (tuple, list)) and all(isinstance(item, _PLAIN) for item in value):
         return tuple(value)
