@@ -186,6 +186,11 @@ class Specialization:
         """Names of the parameters whose facts were guessed."""
         return tuple(a.name for a in self.arguments if a.guessed)
 
+    @property
+    def key(self) -> str:
+        """A digest of what the generator sees of it: equal for specializations that differ in evidence alone."""
+        return digest(self.wire())
+
     def wire(self) -> Json:
         """The part of a job that the worker needs: parameters in order, and options."""
         return {

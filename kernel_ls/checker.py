@@ -1,0 +1,289 @@
+"""The pipeline for one file: specialize, compile, repair guesses, merge into findings.
+
+    kernels of the file -> for each: program + plan -> trials (an attempt, then repairs of its guesses) -> verdict -> FileReport
+
+`Checker` holds no state that changes what it answers: results come from a `Compiler` (which may answer from a cache), and
+everything else from the workspace's current text. Cancelling the awaiting task stops the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kernel_ls.analysis import rules, specialize
+from kernel_ls.analysis.document import ParsedDocument
+from kernel_ls.analysis.environment import Workspace
+from kernel_ls.analysis.kernels import JitFunction
+from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
+from kernel_ls.compile.client import Compiler
+from kernel_ls.model import (
+    DEFAULT_TARGET,
+    Argument,
+    CompileResult,
+    EvidenceKind,
+    FileReport,
+    Finding,
+    Job,
+    KernelReport,
+    Program,
+    Severity,
+    Specialization,
+    Status,
+    Target,
+)
+
+Progress = Literal["kernel"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What a check may spend and what it is for."""
+
+    targets: tuple[Target, ...] = (DEFAULT_TARGET,)
+    triton_version: str = ""
+    budget_seconds: float = 10.0
+    """Wall time that the generator may use for one specialization."""
+    repair_attempts: int = 24
+    """How many other guesses may be tried for one specialization that does not compile."""
+    kernel_seconds: float = 20.0
+    """Wall time after which no further guess is tried for a kernel."""
+    collect: tuple[str, ...] = ("reached",)
+    concurrency: int = 1
+    """How many kernels of one file are checked at a time; the compiler decides how many really run."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCheck:
+    """One kernel's check in full, for features that show more than findings."""
+
+    function: JitFunction
+    program: Program
+    trials: tuple[Trial, ...]
+    findings: tuple[Finding, ...]
+    report: KernelReport
+
+
+class Checker:
+    """Checks files of one workspace with one compiler."""
+
+    def __init__(self, compiler: Compiler, workspace: Workspace, options: CheckOptions | None = None) -> None:
+        self.compiler = compiler
+        self.workspace = workspace
+        self.options = options or CheckOptions()
+
+    # ------------------------------------------------------------------------------------------ files
+
+    async def check_file(self, path: str, *, kernels: set[str] | None = None) -> FileReport:
+        """Check every kernel of a file, or those whose qualified names are in `kernels`.
+
+        Findings may lie in other files, where a helper of another module is at fault.
+        """
+        document = self.workspace.document(path)
+        findings: list[Finding] = list(self.surroundings(path))
+        roots = [f for f in self.roots(path) if kernels is None or f.qualname in kernels or f.name in kernels]
+        gate = asyncio.Semaphore(max(1, self.options.concurrency))
+
+        async def one(function: JitFunction) -> KernelCheck:
+            async with gate:
+                return await self.check_kernel(function)
+
+        checks = await asyncio.gather(*(one(f) for f in roots)) if document is not None else []
+        for check in checks:
+            findings.extend(check.findings)
+        return FileReport(
+            path=path,
+            kernels=tuple(c.report for c in checks),
+            findings=merge(findings),
+            dependencies=tuple(sorted(self.workspace.dependencies(path) - {path})),
+        )
+
+    def surroundings(self, path: str) -> tuple[Finding, ...]:
+        """Findings that need no generated code: syntax, launches, autotuners, heuristics, decorators."""
+        document = self.workspace.document(path)
+        if document is None:
+            return ()
+        around = rules.surroundings_of(document, self.workspace)
+        return tuple(e.finding for e in rules.check_surroundings(document, around))
+
+    def roots(self, path: str) -> tuple[JitFunction, ...]:
+        """The jit functions of a file to check by themselves: its kernels, and helpers that no kernel of it calls."""
+        functions = [f.jit for f in self.workspace.functions(path)]
+        programs = {f.key: self.workspace.program(f) for f in functions}
+        called: set[str] = set()
+        for function in functions:
+            own = programs[function.key]
+            called.update(unit for unit in own.units if unit != own.kernel)
+        roots = [f for f in functions if programs[f.key].kernel not in called]
+        # Functions that call each other in a ring have no root: then each of them is one.
+        covered: set[str] = set()
+        for function in roots:
+            covered.update(programs[function.key].units)
+        roots += [f for f in functions if programs[f.key].kernel not in covered]
+        return tuple(sorted(roots, key=lambda f: f.span.start))
+
+    # ------------------------------------------------------------------------------------------ kernels
+
+    async def check_kernel(self, function: JitFunction) -> KernelCheck:
+        """Check one kernel under its specializations, for every target."""
+        started = time.monotonic()
+        program = self.workspace.program(function)
+        plan = specialize.plan(function, program, self.workspace)
+        trials: list[Trial] = []
+        for target in self.options.targets:
+            trials += await self._trials(function, program, plan, target, started)
+        findings = conclude(trials, describe)
+        report = KernelReport(
+            path=function.path,
+            name=function.qualname,
+            location=function.name_location,
+            status=_status(findings, trials),
+            specializations=tuple(t.best.specialization for t in trials),
+            seconds=time.monotonic() - started,
+        )
+        return KernelCheck(function, program, tuple(trials), findings, report)
+
+    async def _trials(
+        self, function: JitFunction, program: Program, plan: specialize.Plan, target: Target, started: float
+    ) -> list[Trial]:
+        trials: list[Trial] = []
+        learned: Mapping[str, Argument] = {}
+        for planned in plan.specializations:
+            trial = await self._trial(function, program, plan, carry(learned, planned), target, started)
+            trials.append(trial)
+            if trial.best.badness == (0, 0):
+                learned = guesses(trial.best.specialization)
+        if any(t.best.result.status is not Status.DONE for t in trials):
+            return trials
+        for variant in plan.variants:
+            attempt = await self._attempt(function, program, carry(learned, variant), target, plan)
+            trials.append(Trial((attempt,), attempt, tier=2))
+        return trials
+
+    async def _trial(
+        self,
+        function: JitFunction,
+        program: Program,
+        plan: specialize.Plan,
+        first: Specialization,
+        target: Target,
+        started: float,
+    ) -> Trial:
+        """Compile a planned specialization, and other guesses for as long as it does not compile and some are left."""
+        attempts = [await self._attempt(function, program, first, target, plan)]
+        tried = {first.key}
+        while (
+            attempts[-1].badness > (0, 0)
+            and attempts[-1].result.status is Status.DONE
+            and len(attempts) <= self.options.repair_attempts
+            and time.monotonic() - started < self.options.kernel_seconds
+        ):
+            best = best_attempt(attempts)
+            following = specialize.repair(plan, best.specialization, best.result.faults, tried)
+            if following is None:
+                break
+            tried.add(following.key)
+            attempts.append(await self._attempt(function, program, following, target, plan))
+        return Trial(tuple(attempts), best_attempt(attempts))
+
+    async def _attempt(
+        self, function: JitFunction, program: Program, specialization: Specialization, target: Target, plan: specialize.Plan
+    ) -> Attempt:
+        job = Job(program, specialization, target, self.options.collect, self.options.budget_seconds)
+        result = await self.compiler.check(job)
+        context = rules.RuleContext(
+            program=program,
+            documents=self.workspace.document,
+            specialization=specialization,
+            kernel=function.qualname,
+            triton_version=self.options.triton_version,
+            target=target,
+        )
+        shown = [
+            Shown(
+                explanation.finding,
+                explanation.span,
+                specialize.hangs_on_guess(explanation.fault, specialization, plan.usage) if explanation.fault else (),
+            )
+            for explanation in rules.explanations(result, context)
+        ]
+        return Attempt(specialization, result, tuple(shown))
+
+
+# ---------------------------------------------------------------------------------------------- pure parts
+
+
+def guesses(specialization: Specialization) -> Mapping[str, Argument]:
+    """The guessed facts of a specialization that compiled: the best guess for the next one."""
+    return {a.name: a for a in specialization.arguments if a.guessed}
+
+
+def carry(learned: Mapping[str, Argument], planned: Specialization) -> Specialization:
+    """A planned specialization with its guessed types replaced by those that were seen to compile.
+
+    Values of constexpr parameters stay: they are what makes this specialization another one.
+    """
+    changed = tuple(
+        learned[a.name]
+        if a.guessed and a.name in learned and a.type != "constexpr" and learned[a.name].type != "constexpr"
+        else a
+        for a in planned.arguments
+    )
+    return replace(planned, arguments=changed)
+
+
+def describe(specialization: Specialization) -> dict[str, str]:
+    """A specialization as reports show it: a type for each run-time argument, a value for each constant."""
+    shown = {a.name: value_text(a.value) if a.type == "constexpr" else type_text(a.type) for a in specialization.arguments}
+    shown.update({name: str(value) for name, value in specialization.options})
+    return shown
+
+
+def type_text(type_: object) -> str:
+    """Triton's signature notation, tuples in parentheses."""
+    if isinstance(type_, (tuple, list)):
+        return "(" + ", ".join(type_text(t) for t in type_) + ")"
+    return str(type_)
+
+
+def value_text(value: object) -> str:
+    """A wire value as its author would write it."""
+    return specialize.value_text(value)
+
+
+def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding a cause over all kernels of a file: a helper's fault that several kernels reach is one finding.
+
+    The most severe wins; the others' kernels add to its count of specializations.
+    """
+    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+    by_cause: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        key = (finding.code, finding.location.path, finding.location.span.start, finding.location.span.end)
+        seen = by_cause.get(key)
+        if seen is None:
+            by_cause[key] = finding
+            continue
+        kept = min(seen, finding, key=lambda f: order[f.severity])
+        by_cause[key] = replace(kept, specializations=seen.specializations + finding.specializations)
+    return tuple(sorted(by_cause.values(), key=lambda f: (f.location, f.code)))
+
+
+def _status(
+    findings: Sequence[Finding], trials: Sequence[Trial]
+) -> Literal["clean", "findings", "unknown", "crashed", "timeout"]:
+    results: list[CompileResult] = [t.best.result for t in trials]
+    if any(r.status is Status.CRASHED for r in results):
+        return "crashed"
+    if any(r.status is Status.TIMEOUT for r in results):
+        return "timeout"
+    if any(f.severity is not Severity.INFO for f in findings):
+        return "findings"
+    if any(r.status is Status.UNAVAILABLE for r in results) or any(f.code == "unknown-value" for f in findings):
+        return "unknown"
+    return "clean"
+
+
