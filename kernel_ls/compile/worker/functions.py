@@ -154,6 +154,7 @@ def evaluated_function(
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(call, name, getattr(hollow, name))
     call.__annotations__ = hollow.__annotations__
+    setattr(call, evaluation.BODY, (node, scope, hollow))
     return call  # type: ignore[return-value]
 
 

@@ -103,6 +103,9 @@ class Worker:
             return self._triton
         try:
             import triton  # noqa: PLC0415
+
+            if getattr(triton, "__file__", None) is None:
+                raise self._namespace(triton)
             import triton.compiler  # noqa: PLC0415
             import triton.language  # noqa: PLC0415
         except ModuleNotFoundError as error:
@@ -114,18 +117,21 @@ class Worker:
                     **interpreter(),
                 ) from None
             raise self._broken(error) from error
+        except RequestError:
+            raise
         except Exception as error:
             raise self._broken(error) from error
-        if getattr(triton, "__file__", None) is None:
-            # A folder that happens to be called `triton` on the path is a namespace package.
-            raise RequestError(
-                "no-triton",
-                f"`triton` of {sys.executable} is a folder without the package: {list(triton.__path__)}",
-                "install triton there, or take the folder off the path",
-                **interpreter(),
-            )
         self._triton = triton
         return triton
+
+    def _namespace(self, triton: Any) -> RequestError:
+        # A folder that happens to be called `triton` on the path is a namespace package.
+        return RequestError(
+            "no-triton",
+            f"`triton` of {sys.executable} is a folder without the package: {list(triton.__path__)}",
+            "install triton there, or take the folder off the path",
+            **interpreter(),
+        )
 
     def _broken(self, error: BaseException) -> RequestError:
         where = traceback.extract_tb(error.__traceback__)[-1]
