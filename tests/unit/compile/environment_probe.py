@@ -19,7 +19,7 @@ def main(folder: str) -> None:
     os.dup2(2, 1)
     for name, parts in (("_kernel_ls_worker", ()), ("_kernel_ls_worker.compile", ("compile",))):
         package = types.ModuleType(name)
-        package.__path__ = [os.path.join(folder, *parts)]
+        package.__path__ = [os.path.join(folder, *parts)]  # noqa: PTH118
         sys.modules[name] = package
     env = importlib.import_module("_kernel_ls_worker.compile.worker.environment")
     for line in sys.stdin:

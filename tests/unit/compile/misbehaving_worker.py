@@ -15,7 +15,6 @@ import types
 from pathlib import Path
 from typing import Any
 
-
 _sink = -1
 
 
@@ -75,7 +74,7 @@ def main() -> None:
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
     for name, parts in (("_kernel_ls_worker", ()), ("_kernel_ls_worker.compile", ("compile",))):
         package = types.ModuleType(name)
-        package.__path__ = [os.path.join(folder, *parts)]
+        package.__path__ = [os.path.join(folder, *parts)]  # noqa: PTH118
         sys.modules[name] = package
     loop = importlib.import_module("_kernel_ls_worker.compile.worker.loop")
     package = importlib.import_module("_kernel_ls_worker.compile.worker")
@@ -83,7 +82,7 @@ def main() -> None:
     frontend.check = check
     package.frontend = sys.modules[frontend.__name__] = frontend
     protocol = importlib.import_module("_kernel_ls_worker.compile.worker.protocol")
-    global _sink
+    global _sink  # noqa: PLW0603
     channel = protocol.claim_descriptors()
     _sink = channel._sink.fileno()
     sys.exit(loop.serve(channel))
