@@ -104,7 +104,7 @@ class ResultCache:
 
     def put(self, key: str, result: CompileResult) -> None:
         """Keep a result. One that says nothing about the job (a crash, a timeout) is not kept."""
-        if result.status is not Status.DONE or self._database is None:
+        if result.status is not Status.DONE:
             return
         blob = zlib.compress(json.dumps(encode_result(result), separators=(",", ":")).encode(), 1)
         with self._lock, self._guarded():

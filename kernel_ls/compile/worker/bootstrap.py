@@ -10,7 +10,7 @@ interpreter is told what it lacks instead of printing a SyntaxError.
 import sys
 
 
-def _start(folder):  # type: ignore[no-untyped-def]
+def _start(folder: str) -> None:
     # `python -c` puts the working folder first; frames may come from a folder that holds a `json.py`.
     sys.path[:] = [entry for entry in sys.path if entry]
     if sys.version_info < (3, 9):  # noqa: UP036

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import triton.language as tl
@@ -242,7 +243,7 @@ class _Builder:
 
     def _module(self, wire: Mapping[str, Any], name: str) -> Any:
         own = str(wire.get("name") or name)
-        module = references.ModuleType(own)
+        module = ModuleType(own)
         for member, value in (wire.get("members") or {}).items():
             if references.attribute_allowed(str(member)):
                 setattr(module, str(member), self.value(value, f"{own}.{member}"))

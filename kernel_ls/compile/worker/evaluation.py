@@ -41,6 +41,7 @@ _STEPS = 1_000_000
 _NESTED = 64
 _MAX_COMBINATORIC = 10_000
 
+_UNARY: dict[str, Callable[[Any], Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
     "Sub": operator.sub,
@@ -230,8 +231,7 @@ class _TritonDomain(Domain):
             return self._wrapped(super().unary(op, _inward(value.value), budget))
         if not _is_real(value):
             return super().unary(op, value, budget)
-        functions = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
-        return self._attempt(lambda: functions[op](value))
+        return self._attempt(lambda: _UNARY[op](value))
 
     def binary(self, op: str, left: Any, right: Any, budget: Budget) -> Any:
         if isinstance(left, tl.constexpr) or isinstance(right, tl.constexpr):

@@ -90,21 +90,21 @@ def _bare(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.Module:
     """The function without decorators, annotations and default values: what is left runs nothing when defined."""
     arguments = node.args
 
-    def plain(argument: ast.arg | None) -> ast.arg | None:
-        return argument and ast.copy_location(ast.arg(arg=argument.arg, annotation=None), argument)
+    def plain(argument: ast.arg) -> ast.arg:
+        return ast.copy_location(ast.arg(arg=argument.arg, annotation=None), argument)
 
     bare_arguments = ast.arguments(
         posonlyargs=[plain(argument) for argument in arguments.posonlyargs],
         args=[plain(argument) for argument in arguments.args],
-        vararg=plain(arguments.vararg),
+        vararg=plain(arguments.vararg) if arguments.vararg else None,
         kwonlyargs=[plain(argument) for argument in arguments.kwonlyargs],
         kw_defaults=[None] * len(arguments.kwonlyargs),
-        kwarg=plain(arguments.kwarg),
+        kwarg=plain(arguments.kwarg) if arguments.kwarg else None,
         defaults=[],
     )
     bare = ast.FunctionDef(name=node.name, args=bare_arguments, body=body, decorator_list=[], returns=None)
     if "type_params" in ast.FunctionDef._fields:
-        bare.type_params = []
+        setattr(bare, "type_params", [])  # noqa: B010 - a field of newer Pythons
     return ast.Module(body=[ast.copy_location(bare, node)], type_ignores=[])
 
 
@@ -259,14 +259,13 @@ class _Source:
         self._source = source
 
     def __enter__(self) -> None:
-        lines = self._source.splitlines(keepends=True)
-        if lines and not lines[-1].endswith("\n"):
-            lines[-1] += "\n"
+        # As a file's lines are read: a form feed or an exotic separator within a line ends none.
+        lines = [line + "\n" for line in self._source.removesuffix("\n").split("\n")]
         # Without a modification time `inspect` takes it for a text that has no file and does not look on the disk.
         linecache.cache[self._name] = (len(self._source), None, lines, self._name)
         # The module is not there, and to look for it `inspect` would walk all that are.
-        inspect.modulesbyfile[self._name] = "_kernel_ls_worker.no_module"  # type: ignore[attr-defined]
+        inspect.modulesbyfile[self._name] = "_kernel_ls_worker.no_module"
 
     def __exit__(self, *_: object) -> None:
         linecache.cache.pop(self._name, None)
-        inspect.modulesbyfile.pop(self._name, None)  # type: ignore[attr-defined]
+        inspect.modulesbyfile.pop(self._name, None)

@@ -27,7 +27,7 @@ from triton.runtime.jit import JITFunction
 from .stand_ins import Opaque, Unknown
 
 try:
-    from triton.runtime.jit import JITCallable
+    from triton.runtime.jit import JITCallable as JITCallable  # noqa: PLC0414 - for the neighbours
 except ImportError:  # before 3.4
     JITCallable = JITFunction
 
@@ -92,7 +92,7 @@ def attribute_allowed(name: str) -> bool:
     return not name.startswith("__") or name in _ATTRIBUTES or name.startswith("__triton")
 
 
-def safe_getattr(owner: Any, name: str, *default: Any) -> Any:
+def safe_getattr(owner: Any, name: Any, *default: Any) -> Any:
     """`getattr` for programs: refuses what `attribute_allowed` does.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from triton.compiler.errors import CompilationError
 
 
-class StandInUse(CompilationError):
+class StandInUse(CompilationError):  # type: ignore[misc]
     """A kernel needed a value that is not there.
 
     Attributes:
