@@ -34,14 +34,11 @@ except ImportError:  # before 3.4
 LANGUAGE = ("triton.language", "triton.experimental.gluon")
 """Modules whose own objects a kernel may use freely."""
 
-_CALLABLES = frozenset(
-    {
-        *("triton.cdiv", "triton.next_power_of_2", "triton.jit", "triton.constexpr_function", "triton.must_use_result"),
-        *("triton.runtime.jit.jit", "triton.runtime.jit.constexpr_function", "triton.runtime.jit.JITFunction"),
-        *("triton.JITFunction", "triton.CompilationError", "triton.Config", "triton.KernelInterface"),
-    }
-)
-"""What is outside the language and harmless to call."""
+_HOMES = (*LANGUAGE, "triton._utils", "triton.errors", "triton.compiler.errors", "triton.tools.tensor_descriptor")
+"""Modules whose functions and classes are harmless to call: they neither start processes nor touch files or devices."""
+
+_HARMLESS = frozenset({"jit", "constexpr_function", "JITFunction", "JITCallable", "KernelInterface", "Config"})
+"""Names of what is harmless in `triton.runtime`: making such an object runs nothing."""
 
 _VIEWED = ("triton.language", "triton.experimental", "triton.runtime.jit", "triton.runtime", "triton.compiler")
 
@@ -236,10 +233,14 @@ def admit(value: Any, name: str) -> Any:
     if isinstance(value, (tuple, list)) and all(isinstance(item, _PLAIN) for item in value):
         return tuple(value)
     home = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
-    if isinstance(home, str) and any(home == root or home.startswith(root + ".") for root in LANGUAGE):
-        return value
-    if name in _CALLABLES:
-        return value
+    if isinstance(home, str):
+        if any(home == root or home.startswith(root + ".") for root in _HOMES):
+            return value
+        if home.startswith("triton.runtime.") and getattr(value, "__name__", "") in _HARMLESS:
+            return value
+        if home.startswith("triton._C.") and hasattr(value, "__members__"):
+            # An enumeration of the compiler's, or one of its members: `tl.PropagateNan`.
+            return value
     if any(value is builtin for builtin in (int, float, bool, str, tuple, list, range, len, min, max, isinstance)):
         return value
     return Opaque(name)

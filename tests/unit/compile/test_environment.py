@@ -468,3 +468,14 @@ def test_only_triton_s_modules_are_imported(probe: Probe) -> None:
         "def k(p):\n    pass", STORE, k_extra={"globals": {"x": ref("antigravity"), "y": ref("triton.turtle")}}
     )
     assert probe(job, before) == []
+
+
+def test_all_of_the_language_can_be_held(probe: Probe) -> None:
+    look = """[name for name in dir(tl) if not name.startswith('_')
+        and type(env.references.resolve('triton.language.' + name)).__name__ in ('Opaque', 'Unknown')]"""
+    assert probe(program("def k(p):\n    pass", STORE), look.replace("\n", " ")) == []
+
+
+def test_a_form_feed_does_not_move_lines(probe: Probe) -> None:
+    job = program("def k(p):\n    # a\x0cb \u2028 c\n    tl.store(p, 1)", STORE)
+    assert '"<user:k>":3:' in probe(job)

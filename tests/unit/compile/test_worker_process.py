@@ -16,7 +16,14 @@ from interpreters import Interpreter
 from kernel_ls.compile.client import WorkerCompiler, WorkerState
 from kernel_ls.compile.pool import CompilerPool
 from kernel_ls.compile.process import WorkerProcess
-from kernel_ls.errors import InterpreterBroken, InterpreterNotFound, TritonBroken, TritonMissing, WorkerStartError
+from kernel_ls.errors import (
+    InterpreterBroken,
+    InterpreterNotFound,
+    ProtocolError,
+    TritonBroken,
+    TritonMissing,
+    WorkerStartError,
+)
 from kernel_ls.model import Status
 
 from .conftest import job
@@ -259,6 +266,18 @@ async def test_a_pool_runs_jobs_beside_each_other(misbehaving_python: str, cache
     assert pool.state.kind == "stopped"
 
 
+async def test_a_replaced_triton_is_loaded_anew(compiler: WorkerCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = (await compiler.check(job("fine"))).ttir
+    assert (await compiler.check(job("fine"))).ttir == first
+    seen: list[WorkerState] = []
+    end = compiler.on_state(seen.append)
+    # As after `pip install` beside the running server: other sizes and times of the same files.
+    monkeypatch.setattr("kernel_ls.compile.remembered.stamp", lambda _environment: (1, 2))
+    assert (await compiler.check(job("fine"))).ttir != first
+    assert ("restarting", "Triton was replaced") in [(state.kind, state.message) for state in seen]
+    end()
+
+
 # ------------------------------------------------------------------------------------- bad interpreters
 
 
@@ -324,6 +343,15 @@ async def test_what_is_no_interpreter_is_told(cache_dir: Path, tmp_path: Path) -
         await WorkerProcess.start(str(text), cache_dir=cache_dir, deadline=5)
     with pytest.raises(InterpreterBroken, match="before it answered"):
         await WorkerProcess.start("/bin/false", cache_dir=cache_dir, deadline=5)
+
+
+@pytest.mark.parametrize("said", ["Python 2.7.18", "5\\nhello", "2\\n{}", '27\\n{"id":1,"result":[1,2,3]}'])
+async def test_what_answers_and_is_no_worker_is_told(cache_dir: Path, tmp_path: Path, said: str) -> None:
+    script = tmp_path / "odd-python"
+    script.write_text(f"#!/bin/sh\nprintf '{said}\\n'\nsleep 60\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    with pytest.raises((ProtocolError, WorkerStartError)):
+        await WorkerProcess.start(str(script), cache_dir=cache_dir, deadline=0.5)
 
 
 async def test_a_failed_start_is_not_tried_at_every_job(cache_dir: Path, tmp_path: Path) -> None:
