@@ -33,7 +33,7 @@ class Domain:
 
     def builtin(self, name: str) -> Any:
         """The value of a name that is neither local nor global, or MISSING."""
-        if name in plain.FUNCTIONS or name in plain.TYPES or plain.is_exception(name):
+        if name in plain.FUNCTIONS or name in plain.TYPES or plain.is_exception(name) or name in plain.NOT_EVALUATED:
             return Builtin(name)
         return plain.CONSTANTS.get(name, MISSING)
 
@@ -54,6 +54,12 @@ class Domain:
             (alias.asname or alias.name.split(".")[0]): Unknown(f"`{alias.name}` is imported when the code runs")
             for alias in node.names
         }
+
+    def frame_call(self, name: str, frame: Frame) -> Any:
+        """What a call of `locals`, `globals`, `vars` or `super` gives in a frame, or MISSING where it is an ordinary call."""
+        if name == "locals" and frame.kind == "function":
+            return dict(frame.locals)
+        return MISSING
 
     # ---------------------------------------------------------------------------------------------- operations
 

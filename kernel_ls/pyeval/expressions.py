@@ -227,9 +227,7 @@ class Expressions:
     def special_call(self, node: ast.Call, frame: Frame) -> Any:
         """A call that depends on the frame it is made from, or MISSING where it is an ordinary one."""
         name = getattr(node.func, "id", "")
-        if name == "locals" and frame.kind == "function":
-            return dict(frame.locals)
-        return MISSING
+        return self.domain.frame_call(name, frame)
 
     def arguments(self, node: ast.Call, frame: Frame) -> Any:
         """The positional and keyword arguments of a call, or Unknown where an unpacked one is not known."""

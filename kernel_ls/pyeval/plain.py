@@ -18,6 +18,12 @@ SCALARS = (int, float, bool, str, bytes, complex, type(None), type(Ellipsis))
 CONTAINERS = (tuple, list, dict, set, frozenset)
 _PLAIN = frozenset((*SCALARS, *CONTAINERS, range, slice))
 CONSTANTS: dict[str, Any] = {"Ellipsis": Ellipsis, "__debug__": True}
+NOT_EVALUATED = frozenset(
+    "open input eval exec compile __import__ globals vars super property staticmethod classmethod memoryview bytearray "
+    "hash dir delattr issubclass breakpoint help exit quit aiter anext".split()
+)
+"""Builtins that exist and whose calls give Unknown."""
+
 TYPES: dict[str, Any] = {
     t.__name__: t
     for t in (int, float, bool, str, bytes, complex, tuple, list, dict, set, frozenset, range, slice, object, type)
