@@ -39,7 +39,10 @@ BODY = "__kernel_ls_body__"
 
 _STEPS = 1_000_000
 _NESTED = 64
-_MAX_COMBINATORIC = 10_000
+_MAX_NUMERIC = frozenset({"abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round", "sum"})
+"""Builtins that see through a constexpr, which compares and converts as its value does."""
+
+_COMBINATORIC = 10_000
 
 _UNARY: dict[str, Callable[[Any], Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -66,6 +69,9 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 _GROWING = {operator.pow: "Pow", operator.mul: "Mult", operator.lshift: "LShift", operator.add: "Add"}
 """Functions whose result may be far larger than their arguments: done by the evaluator, which bounds it."""
+
+_NUMERIC = frozenset({"abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round", "sum"})
+"""Builtins that see through a constexpr, which compares and converts as its value does."""
 
 _COMBINATORIC = frozenset({"factorial", "comb", "perm", "prod", "lcm"})
 
@@ -201,6 +207,8 @@ class _TritonDomain(Domain):
     def call(
         self, function: Any, args: Sequence[Any], kwargs: dict[str, Any], evaluator: Evaluator, node: ast.AST | None
     ) -> Any:
+        if isinstance(function, Builtin) and function.name in _NUMERIC:
+            args = [_inward(_plain(argument)) for argument in args]
         if not _is_real(function):
             return super().call(function, args, kwargs, evaluator, node)
         if isinstance(function, types.MethodType) or type(function).__name__ == "BoundConstexprFunction":

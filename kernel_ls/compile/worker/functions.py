@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -148,7 +147,7 @@ def evaluated_function(
     def call(*args: Any, **kwargs: Any) -> Any:
         return evaluation.call(node, args, kwargs, scope, hollow)
 
-    # `inspect` finds the text by the code object's file, the parameters by the signature.
+    # Positions are found by the code object's file, parameters by the signature.
     call.__code__ = call.__code__.replace(co_filename=file_name(unit), co_firstlineno=1, co_name=node.name)
     call.__signature__ = inspect.signature(hollow)  # type: ignore[attr-defined]
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -199,7 +198,7 @@ def jit_function(unit: str, source: str, function: types.FunctionType, options: 
     Raises:
         BuildError: Triton rejects it, in its words.
     """
-    with _Source(unit, source):
+    with _Source(source):
         try:
             if gluon:
                 from triton.experimental import gluon as gluon_module  # noqa: PLC0415
@@ -227,7 +226,7 @@ def constexpr_function(unit: str, source: str, function: types.FunctionType) -> 
     decorator = getattr(triton, "constexpr_function", None) or getattr(triton.runtime.jit, "constexpr_function", None)
     if decorator is None:
         return _constexpr_stand_in(function)
-    with _Source(unit, source):
+    with _Source(source):
         try:
             made = decorator(function)
         except Exception as error:
@@ -252,20 +251,20 @@ def _constexpr_stand_in(function: types.FunctionType) -> Any:
 
 
 class _Source:
-    """Lets `inspect` find a unit's text while Triton makes a function of it; Triton keeps its own copy."""
+    """Gives `inspect` a unit's text while Triton makes a function of it; Triton keeps its own copy.
 
-    def __init__(self, unit: str, source: str) -> None:
-        self._name = file_name(unit)
-        self._source = source
+    `inspect` would take it from `linecache` as well, after a search through all modules and a tokenizer in Python that
+    looks for the function's end, which is most of the time that a large kernel takes to build. The worker makes one
+    function at a time, in one thread, so that nobody else meets the replacement.
+    """
+
+    def __init__(self, source: str) -> None:
+        # As a file's lines are read: a form feed or an exotic separator within a line ends none.
+        self._lines = [line + "\n" for line in source.rstrip("\n").split("\n")]
+        self._original = inspect.getsourcelines
 
     def __enter__(self) -> None:
-        # As a file's lines are read: a form feed or an exotic separator within a line ends none.
-        lines = [line + "\n" for line in self._source.removesuffix("\n").split("\n")]
-        # Without a modification time `inspect` takes it for a text that has no file and does not look on the disk.
-        linecache.cache[self._name] = (len(self._source), None, lines, self._name)
-        # The module is not there, and to look for it `inspect` would walk all that are.
-        inspect.modulesbyfile[self._name] = "_kernel_ls_worker.no_module"
+        inspect.getsourcelines = lambda _object: (list(self._lines), 1)  # type: ignore[assignment]
 
     def __exit__(self, *_: object) -> None:
-        linecache.cache.pop(self._name, None)
-        inspect.modulesbyfile.pop(self._name, None)
+        inspect.getsourcelines = self._original

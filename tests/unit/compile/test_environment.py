@@ -179,6 +179,35 @@ def test_constexpr_functions_run_in_the_evaluator(probe: Probe) -> None:
     assert "50" in text
 
 
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("return n + min(n, tl.constexpr(30))", 24),
+        ("return 12 if tl.float16.is_fp16() and d == tl.float16 else 13", 12),
+        ("return d.primitive_bitwidth", 16),
+        ("return sum([i for i in range(n) if i % 2])", 36),
+        ("return helper(n, k=3)", 36),
+        ("return triton.next_power_of_2(n + 1) + math.gcd(12, 18)", 22),
+        ("return functools.reduce(lambda a, b: a * b, (2, 3, 4))", 24),
+        ("return 14 if isinstance(n, int) and not isinstance(d, tl.constexpr) else 15", 14),
+        ("return {tl.float16: 17}[d]", 17),
+    ],
+)
+def test_constexpr_functions_compute_with_triton_s_objects(probe: Probe, body: str, value: int) -> None:
+    scope = {
+        **{"tl": TL, "triton": TRITON, "math": ref("math"), "functools": ref("functools")},
+        "helper": fn("user:helper"),
+    }
+    text = stored(
+        probe,
+        "f(12, tl.float16)",
+        k_extra={"globals": {"f": fn("user:f")}},
+        f=unit(f"def f(n, d):\n    {body}", "constexpr_function", globals=scope),
+        helper=unit("def helper(n, k=1):\n    return n * k", "host"),
+    )
+    assert f"constant {value} : i32" in text
+
+
 def test_what_a_constexpr_function_raises_is_the_error(probe: Probe) -> None:
     job = program(
         "def k(p):\n    tl.store(p, check(-1))",
