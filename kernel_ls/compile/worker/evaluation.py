@@ -39,10 +39,7 @@ BODY = "__kernel_ls_body__"
 
 _STEPS = 1_000_000
 _NESTED = 64
-_MAX_NUMERIC = frozenset({"abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round", "sum"})
-"""Builtins that see through a constexpr, which compares and converts as its value does."""
-
-_COMBINATORIC = 10_000
+_MAX_COMBINATORIC = 10_000
 
 _UNARY: dict[str, Callable[[Any], Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {

@@ -195,7 +195,10 @@ def test_constexpr_functions_run_in_the_evaluator(probe: Probe) -> None:
 )
 def test_constexpr_functions_compute_with_triton_s_objects(probe: Probe, body: str, value: int) -> None:
     scope = {
-        **{"tl": TL, "triton": TRITON, "math": ref("math"), "functools": ref("functools")},
+        "tl": TL,
+        "triton": TRITON,
+        "math": ref("math"),
+        "functools": ref("functools"),
         "helper": fn("user:helper"),
     }
     text = stored(
@@ -221,12 +224,26 @@ def test_what_a_constexpr_function_raises_is_the_error(probe: Probe) -> None:
     assert (reply["cause"], reply["said"]) == ("ValueError", "n is -1")
 
 
-def test_an_endless_constexpr_function_is_given_up(probe: Probe) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        "n = 0\n    while True:\n        n += 1",
+        "return spin()",
+        "return 7 ** 7 ** 7 ** 7",
+        "return math.factorial(10 ** 9)",
+        "return operator.pow(9, 10 ** 9)",
+        "return tl.constexpr(9) ** tl.constexpr(10 ** 9)",
+        "return [0] * 10 ** 10",
+        "return operator.mul('x', 10 ** 10)",
+    ],
+)
+def test_an_endless_constexpr_function_is_given_up(probe: Probe, body: str) -> None:
+    scope = {"tl": TL, "math": ref("math"), "operator": ref("operator"), "spin": fn("user:spin")}
     job = program(
         "def k(p):\n    tl.store(p, spin())",
         STORE,
         k_extra={"globals": {"spin": fn("user:spin")}},
-        spin=unit("def spin():\n    n = 0\n    while True:\n        n += 1\n    return n", "constexpr_function"),
+        spin=unit(f"def spin():\n    {body}", "constexpr_function", globals=scope),
     )
     reply = probe.ask(job, "ttir()")
     assert "UnknownUse" in (reply["error"], reply["cause"])
