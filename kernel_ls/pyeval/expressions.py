@@ -354,7 +354,7 @@ class Expressions:
     def assign(self, target: ast.expr, value: Any, frame: Frame) -> None:
         """Bind a value to a target: a name, an attribute, an element, or a pattern of those."""
         if isinstance(target, ast.Name):
-            if target.id in frame.global_names:
+            if target.id in frame.global_names and not self.domain.explores:
                 raise Undecided(f"the global `{target.id}` is changed by a function")
             frame.owner(target.id).locals[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):

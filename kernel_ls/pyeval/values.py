@@ -187,7 +187,11 @@ class Frame:
     def lookup(self, name: str) -> Any:
         """The value of a name here, in the enclosing functions, or among the globals; MISSING if there is none."""
         frame: Frame | None = self
-        if name not in self.global_names:
+        if name in self.global_names:
+            # What this call itself has bound it to is seen by this call.
+            if name in self.locals:
+                return self.locals[name]
+        else:
             while frame is not None:
                 if name in frame.locals and (frame is self or frame.kind != "class"):
                     return frame.locals[name]

@@ -441,11 +441,52 @@ def _version(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluato
     return value if isinstance(value, (Unknown, Version)) else Unknown("a version that is not known")
 
 
+_FLOATS = {
+    # bits, largest, smallest normal, epsilon
+    "float16": (16, 65504.0, 2.0**-14, 2.0**-10),
+    "bfloat16": (16, 3.3895313892515355e38, 2.0**-126, 2.0**-7),
+    "float32": (32, 3.4028234663852886e38, 2.0**-126, 2.0**-23),
+    "float64": (64, 1.7976931348623157e308, 2.0**-1022, 2.0**-52),
+    "float8_e4m3fn": (8, 448.0, 2.0**-6, 2.0**-3),
+    "float8_e5m2": (8, 57344.0, 2.0**-14, 2.0**-2),
+    "float8_e4m3fnuz": (8, 240.0, 2.0**-7, 2.0**-3),
+    "float8_e5m2fnuz": (8, 57344.0, 2.0**-15, 2.0**-2),
+}
+
+
+def _float_limits(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
+    """`torch.finfo(dtype)`."""
+    dtype = args[0] if args else Opaque("torch.float32")
+    name = dtype.name.rpartition(".")[2] if isinstance(dtype, Opaque) else ""
+    if name not in _FLOATS:
+        return Unknown("the limits of an element type that is not known")
+    bits, largest, smallest, epsilon = _FLOATS[name]
+    members = {"bits": bits, "max": largest, "min": -largest, "tiny": smallest, "smallest_normal": smallest}
+    return Namespace("torch.finfo(...)", {**members, "eps": epsilon, "resolution": epsilon, "dtype": name})
+
+
+def _integer_limits(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
+    """`torch.iinfo(dtype)`."""
+    name = args[0].name.rpartition(".")[2] if args and isinstance(args[0], Opaque) else ""
+    digits = "".join(c for c in name if c.isdigit())
+    if f"torch.{name}" not in TORCH_DTYPES or "int" not in name or not digits:
+        return Unknown("the limits of an element type that is not known")
+    bits = int(digits)
+    signed = not name.startswith("u")
+    low = -(1 << (bits - 1)) if signed else 0
+    high = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
+    return Namespace("torch.iinfo(...)", {"bits": bits, "max": high, "min": low, "dtype": name})
+
+
 def _nothing(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
     return None
 
 
 _CALLS: dict[str, Call] = {
+    "torch.finfo": _float_limits,
+    "torch.iinfo": _integer_limits,
+    "numpy.finfo": _float_limits,
+    "numpy.iinfo": _integer_limits,
     "os.getenv": _environment_variable,
     "os.environ.get": _environment_variable,
     "itertools.product": _product,

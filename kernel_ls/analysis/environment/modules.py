@@ -71,6 +71,9 @@ class Module:
         self._stars: list[int] = []
         self._binders: dict[str, list[int]] = {}
         self._bound: dict[int, frozenset[str]] = {}
+        self._set_by_functions = frozenset(
+            name for node in ast.walk(document.tree) if isinstance(node, ast.Global) for name in node.names
+        )
         for index, statement in enumerate(document.tree.body):
             for name_bound in self._binds(statement):
                 if name_bound == "*":
@@ -120,6 +123,8 @@ class Module:
                         value = Unknown("it is nested too deeply to evaluate", name)
         finally:
             self._active.discard(key)
+        if value is None and name in self._set_by_functions:
+            value = Unknown(f"`{name}` is set by a function of its module when that runs", name)
         self._values[key] = value
         return value
 
@@ -129,7 +134,9 @@ class Module:
         Raises:
             Raised: an AttributeError, where the module has no such name.
         """
-        value = self.value_at(name, None)
+        # `from . import name` in the package itself binds the name by this very lookup: then the submodule is meant.
+        circular = self.is_package and any(active[0] == name for active in self._active if isinstance(active, tuple))
+        value = MISSING if circular and self.workspace.submodule(self, name) else self.value_at(name, None)
         if value is not MISSING:
             return value
         if self.is_package:
@@ -306,7 +313,21 @@ class Module:
             value = self._block(handler.body, name, index, before)
         else:
             value = self._block(node.orelse, name, index, value)
+            if value is MISSING or isinstance(value, Unknown):
+                # The body may raise where it runs: what a handler gives is a candidate.
+                value = self._handled(node, name, index, value)
         return self._block(node.finalbody, name, index, value)
+
+    def _handled(self, node: ast.Try, name: str, index: int, value: Any) -> Any:
+        candidates = [] if value is MISSING else [value]
+        for handler in node.handlers:
+            try:
+                other = self._block(handler.body, name, index, MISSING)
+            except Raised:
+                continue
+            if other is not MISSING and other is not None:
+                candidates.append(other)
+        return self._choose(name, candidates)
 
     def _raise_as(self, node: ast.stmt, index: int) -> None:
         """Raise what executing a statement of a `try` body raises."""

@@ -43,6 +43,13 @@ _READ_AS_UNKNOWN = ("torch._inductor", "flash_attn", "xformers", "vllm", "apex")
 """Of those, what may hold kernel functions: a use of them is not known, rather than a fault."""
 
 
+_HOST_DECORATORS = (
+    *("functools.", "contextlib.", "typing.", "abc.", "torch.", "pytest.", "dataclasses.", "staticmethod", "classmethod"),
+    *("property", "override", "overload", "unittest."),
+)
+"""Beginnings of decorators that no kernel stands under, so that their functions need not be evaluated to tell."""
+
+
 @dataclass(frozen=True)
 class ResolvedFunction:
     """A jit function of a file with its decorators resolved.
@@ -354,12 +361,30 @@ class Workspace:
         """All jit functions of a file, in order of the text, with their decorators resolved."""
         if path not in self._functions:
             found = []
-            for jit in self.definitions(path).values():
+            for jit in self._candidates(path):
                 value = self.function_value(jit)
                 if value is not None and value.is_kernel_code:
                     found.append(ResolvedFunction(jit, value))
             self._functions[path] = tuple(found)
         return self._functions[path]
+
+    def _candidates(self, path: str) -> Iterator[JitFunction]:
+        """The functions of a file that may be jit functions: by a decorator, or by a call that takes them."""
+        document = self.document(path)
+        if document is None:
+            return
+        passed = {
+            name.id
+            for statement in document.tree.body
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+            for name in ast.walk(statement.value)
+            if isinstance(name, ast.Name)
+        }
+        for jit in self.definitions(path).values():
+            if jit.is_jit or (not jit.scopes and jit.name in passed):
+                yield jit
+            elif any(d.kind == "other" and not d.resolved.startswith(_HOST_DECORATORS) for d in jit.decorators):
+                yield jit
 
     def function_value(self, jit: JitFunction) -> FunctionValue | None:
         """What a function's name stands for, its decorators applied; None where its module cannot be read."""
