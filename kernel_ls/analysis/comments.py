@@ -1,16 +1,25 @@
-"""Comments of a text, found without a parser, so that a broken file keeps its pins and suppressions."""
+"""Comments of a text, found without a parser, so that a broken file keeps its pins and suppressions.
+
+`tokenize` stops at the first thing it does not understand and takes ten times as long; what is asked of a text that may be
+half typed is only where its comments are, and whether its end is inside a string or a bracket.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernel_ls.model import Span
 
-_TOKEN = re.compile(
-    r"""(?P<triple>(?:[rRbBuUfFtT]{0,2})(?:\"\"\"|'''))|(?P<string>[rRbBuUfFtT]{0,2}(?:"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?))|(?P<comment>\#.*)"""
-)
+_INTERESTING = re.compile(r"#[^\r\n]*|'''|\"\"\"|['\"]|[()\[\]{}]|\\(?:\r\n|.)?", re.DOTALL)
+# What ends a string, or an escape to step over. A raw string's backslash keeps its quote from closing it, too.
+_CLOSE = {
+    "'": re.compile(r"\\(?:\r\n|.)|'|[\r\n]", re.DOTALL),
+    '"': re.compile(r"\\(?:\r\n|.)|\"|[\r\n]", re.DOTALL),
+    "'''": re.compile(r"\\.|'''", re.DOTALL),
+    '"""': re.compile(r"\\.|\"\"\"", re.DOTALL),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,43 +31,72 @@ class Comment:
     alone: bool
 
 
-def comments(lines: list[str]) -> Iterator[Comment]:
-    """The comments in order; a `#` inside a string, also one over several lines, is none."""
-    closing = ""
+def comments(lines: Sequence[str], first: int = 0) -> Iterator[Comment]:
+    """The comments in order; a `#` inside a string, also one over several lines, is none.
+
+    Args:
+        lines: without their ends, from a place that is not inside a string.
+        first: the buffer's line that `lines` begins with.
+    """
+    scanner = Scanner()
     for number, line in enumerate(lines):
-        at = 0
-        if closing:
-            end = _closed(line, 0, closing)
-            if end < 0:
-                continue
-            at, closing = end, ""
-        while True:
-            found = _TOKEN.search(line, at)
-            if found is None:
-                break
-            if found.lastgroup == "comment":
-                alone = not line[: found.start()].strip()
-                yield Comment(found.group(), Span.of(number, found.start(), number, len(line)), alone)
-                break
-            if found.lastgroup == "triple":
-                quotes = found.group()[-3:]
-                end = _closed(line, found.end(), quotes)
-                if end < 0:
-                    closing = quotes
-                    break
-                at = end
-            else:
-                at = found.end()
+        if not scanner.string and "#" not in line and "'" not in line and '"' not in line:
+            continue
+        scanner.feed(line)
+        for start, end in scanner.comments:
+            row = first + number
+            yield Comment(line[start:end], Span.of(row, start, row, end), not line[:start].strip())
 
 
-def _closed(line: str, start: int, quotes: str) -> int:
-    """The column behind the closing quotes at or after `start`, or -1."""
-    at = start
-    while True:
-        at = line.find(quotes, at)
-        if at < 0:
-            return -1
-        slashes = len(line[:at]) - len(line[:at].rstrip("\\"))
-        if slashes % 2 == 0:
-            return at + 3
-        at += 1
+class Scanner:
+    """Reads a text piece by piece; `string` and `depth` tell in what the end of the last piece stands.
+
+    A one-line string that is not closed ends with its line, as an editor's colours have it.
+    """
+
+    def __init__(self) -> None:
+        self.string = ""
+        """The delimiter of the triple-quoted string that is open, or empty."""
+        self.depth = 0
+        """How many brackets are open."""
+        self.continued = False
+        """Whether the last line ends in a backslash."""
+        self.comments: list[tuple[int, int]] = []
+        """Start and end offsets of the comments of the last piece."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the statement goes on after the last piece."""
+        return bool(self.string) or self.depth > 0 or self.continued
+
+    def feed(self, text: str) -> None:
+        """Read the next piece, which begins where the last one ended."""
+        self.comments = []
+        self.continued = False
+        at = self._close(text, 0, self.string) if self.string else 0
+        while at < len(text):
+            match = _INTERESTING.search(text, at)
+            if match is None:
+                return
+            at = match.end()
+            token = match.group()
+            if token[0] == "#":
+                self.comments.append(match.span())
+            elif token in _CLOSE:
+                at = self._close(text, at, token)
+            elif token in "([{":
+                self.depth += 1
+            elif token in ")]}":
+                self.depth = max(0, self.depth - 1)
+            elif token[0] == "\\":
+                self.continued = at == len(text) and token in ("\\", "\\\n", "\\\r", "\\\r\n")
+
+    def _close(self, text: str, at: int, delimiter: str) -> int:
+        """The offset behind the string that is open at `at`."""
+        self.string = ""
+        for match in _CLOSE[delimiter].finditer(text, at):
+            if match.group()[0] != "\\":
+                return match.end()
+        if len(delimiter) == 3:
+            self.string = delimiter
+        return len(text)
