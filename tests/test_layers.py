@@ -15,13 +15,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "kernel_ls"
 # entered here and in ARCHITECTURE.md, section "Layers", together.
 _BASE = {"model", "errors"}
 _PURE = _BASE | {"pyeval", "settings"}
-_PIPELINE = _PURE | {"analysis", "compile", "checker"}
+_PIPELINE = _PURE | {"analysis", "compile", "checker", "sources"}
 ALLOWED: dict[str, set[str]] = {
     "": set(),  # kernel_ls/__init__.py
     "model": set(),
     "errors": set(),
     "pyeval": set(),
     "settings": _BASE,
+    "sources": _BASE,
     "analysis": _PURE,
     "compile": _PURE,
     "checker": _PURE | {"analysis", "compile"},

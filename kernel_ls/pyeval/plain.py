@@ -682,9 +682,9 @@ def _filter(args: list[Any], kwargs: dict[str, Any], evaluator: Evaluator) -> An
     kept = []
     for element in elements:
         truth = evaluator.domain.truth(element if args[0] is None else evaluator.call(args[0], (element,), {}))
-        if truth is None:
+        if truth is None and not evaluator.domain.explores:
             return Unknown("it is filtered by something that is not known")
-        if truth:
+        if truth is not False:
             kept.append(element)
     return kept
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 REF_MODULES = frozenset(("math", "operator", "functools", "builtins"))
 """Standard modules whose objects a kernel may hold (ARCHITECTURE.md, "Values")."""
 
+_VERSIONS = frozenset(("triton.__version__",))
+
 Call = Callable[[Sequence[Any], Mapping[str, Any], Evaluator], Any]
 
 # ------------------------------------------------------------------------------------------------- names
@@ -57,7 +59,7 @@ def ref_attribute(ref: Ref, name: str, workspace: Workspace) -> Any:
         return Ref(path)
     if root != "triton":
         return Ref(path)
-    if path == "triton.__version__":
+    if path in _VERSIONS:
         return workspace.api.version or Unknown("which Triton is installed is not known yet")
     dtype = _dtype_attribute(ref.path, name, workspace)
     if dtype is not MISSING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import posixpath
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from sys import stdlib_module_names
 from typing import Any
 
 from kernel_ls.analysis import kernels
@@ -211,7 +211,7 @@ class Workspace:
         """A path, a value for what is not read, or None where there is no such module."""
         name = ".".join(parts)
         root = parts[0]
-        if root in sys.stdlib_module_names:
+        if root in stdlib_module_names:
             return Opaque(name)
         if any(name == u or name.startswith(u + ".") for u in _READ_AS_UNKNOWN):
             return Unknown(f"module `{name}` is not read", name)
