@@ -42,14 +42,14 @@ def first_line(recorder: Recorder, unit: str) -> WireSpan:
     return [unit, 1, 0, 1, len(recorder.sources.get(unit, "").split("\n")[0].encode())]
 
 
-def record(recorder: Recorder, text: str, kernel: str) -> None:
-    """Record each error of a verifier's output, with the notes that follow it."""
+def record(recorder: Recorder, text: str, kernel: str, first_column: int) -> None:
+    """Record each error of a verifier's output, with the notes that follow it; columns are counted from `first_column`."""
     found: list[dict[str, Any]] = []
     for line in text.splitlines():
         match = _DIAGNOSTIC.match(line)
         unit = recorder.unit_of(match.group("file")) if match is not None else None
         if match is not None and unit is not None:
-            span = _span(recorder, unit, int(match.group("line")), int(match.group("column")))
+            span = _span(recorder, unit, int(match.group("line")), int(match.group("column")) - first_column)
         else:
             match = _NOWHERE.match(line)
             if match is None:
@@ -70,4 +70,4 @@ def record(recorder: Recorder, text: str, kernel: str) -> None:
 def _span(recorder: Recorder, unit: str, line: int, column: int) -> WireSpan:
     lines = recorder.sources.get(unit, "").split("\n")
     end = len(lines[line - 1].encode()) if 1 <= line <= len(lines) else column
-    return [unit, line, min(column, end), line, end]
+    return [unit, line, max(0, min(column, end)), line, end]

@@ -106,7 +106,7 @@ def _generate(built: environment.Built, job: Mapping[str, Any], recorder: Record
                 if "error encountered during parsing" not in str(error):
                     raise
     if module is None:
-        diagnostics.record(recorder, written(), str(job["kernel"]))
+        diagnostics.record(recorder, written(), str(job["kernel"]), versions.first_column(built.kernel))
         return ""
     return str(module) if recorder.wants_ttir else ""
 

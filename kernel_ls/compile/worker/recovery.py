@@ -26,6 +26,7 @@ from .unknown import UNKNOWN, FaultedType, Poisoned, ReturnTypes
 
 _PLAIN = (bool, int, float, str, core.dtype)
 _RETURN_IN_LOOP = "Cannot have `return` statements inside `while` or `for` statements in triton."
+_NOT_ALL_EVALUATED = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEEPEST = 60
 """Nested calls of jit functions that are followed; Triton itself ends in Python's own limit at about this depth."""
 
@@ -118,8 +119,19 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
             self.return_lost = True
         if isinstance(statement, ast.For) and self._generate_over_other_bounds(statement, point):
             return
+        self._look_at_other_names(statement)
         for name in spans.stored_names(statement):
             self.forget(name)
+
+    def _look_at_other_names(self, statement: Any) -> None:
+        """A statement that failed early may read other names that are wrong by themselves."""
+        value = getattr(statement, "value", None)
+        if not isinstance(value, ast.expr) or any(isinstance(n, _NOT_ALL_EVALUATED) for n in ast.walk(value)):
+            return
+        for name in (n for n in ast.walk(value) if isinstance(n, ast.Name)):
+            if facts.place(name) not in self.values:
+                with contextlib.suppress(Exception):
+                    self.visit(name)
 
     def _generate_over_other_bounds(self, statement: ast.For, point: Any) -> bool:
         """A loop whose header failed is generated over made-up bounds, so that its body is checked."""
@@ -436,6 +448,8 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
         if region is None:
             return super()._find_carries(node, liveins, *args, **kwargs)
         region.liveins = liveins
+        # The loop has bound its variable by now, also where one of the same name had died with an earlier loop.
+        region.origins, region.marks = dict(self.origins), set(self.after_loop)
         region.ignore = frozenset(kwargs.get("ignore") or (args[0] if args else ()))
         found = super()._find_carries(node, liveins, *args, **kwargs)
         region.real = True

@@ -56,7 +56,7 @@ def report(generator: Any, error: BaseException, statement: ast.AST, trail: tupl
     cause = innermost(error)
     if isinstance(cause, Poisoned):
         return
-    node = _failing_node(error, statement, trail)
+    node = _failing_node(generator, error, statement, trail)
     given = facts.basic(generator, node, "statement" if isinstance(node, ast.stmt) else "expression", statement)
     given.update(generator.take_pending())
     name = getattr(cause, "name", None)
@@ -74,10 +74,12 @@ def report(generator: Any, error: BaseException, statement: ast.AST, trail: tupl
     )
 
 
-def _failing_node(error: BaseException, statement: ast.AST, trail: tuple[ast.AST, ...]) -> ast.AST:
+def _failing_node(generator: Any, error: BaseException, statement: ast.AST, trail: tuple[ast.AST, ...]) -> ast.AST:
     placed = [n for n in trail if spans.has_place(n) and isinstance(n, (ast.expr, ast.stmt, ast.arg, ast.keyword))]
     node = getattr(error, "node", None)
-    if not (isinstance(node, ast.AST) and spans.has_place(node)):
+    # What was kept of a library function's first failure is raised again as it is, with a node of the library.
+    own = getattr(error, "src", None) == generator.jit_fn.src
+    if not (own and isinstance(node, ast.AST) and spans.has_place(node)):
         node = placed[-1] if placed else statement
     # The generator makes a binary operation of `x += y`; the fault stands in the statement that the user wrote.
     for outer in placed:

@@ -46,6 +46,11 @@ def verify(module: Any) -> bool:
     return bool(check())
 
 
+def first_column(kernel: Any) -> int:
+    """The number of the first column in locations of the IR: Triton 3.9 counts from one, those before from zero."""
+    return int(getattr(kernel, "def_file_col_number", 0))
+
+
 def source_of(kernel: Any, signature: dict[str, Any], constants: dict[Any, Any], attrs: dict[Any, Any]) -> Any:
     """What `triton.compile` is given for a kernel: Gluon kernels have a source of their own."""
     if getattr(kernel, "is_gluon", lambda: False)():
