@@ -167,7 +167,8 @@ class Domain:
 
     def is_instance(self, value: Any, cls: Any) -> bool | Unknown:
         """`isinstance(value, cls)` for one class."""
-        return plain.is_instance(value, cls)
+        result: bool | Unknown = plain.is_instance(value, cls)
+        return result
 
     def has_attribute(self, value: Any, name: str) -> bool | Unknown:
         """`hasattr(value, name)`."""

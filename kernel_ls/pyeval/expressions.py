@@ -39,7 +39,9 @@ class Expressions:
         """
         truth = self.domain.truth(value)
         if truth is None:
-            raise Undecided(value.reason if isinstance(value, Unknown) else "it depends on a condition that is not known")
+            raise Undecided(
+                value.reason if isinstance(value, Unknown) else "it depends on a condition that is not known"
+            )
         return truth
 
     # ---------------------------------------------------------------------------------------------- leaves
@@ -113,7 +115,9 @@ class Expressions:
             value = self.expression(value_node, frame)
             if key_node is None:
                 if not isinstance(value, dict):
-                    return value if isinstance(value, Unknown) else Unknown("it unpacks an object that is not evaluated")
+                    return (
+                        value if isinstance(value, Unknown) else Unknown("it unpacks an object that is not evaluated")
+                    )
                 result.update(value)
                 continue
             key = self.expression(key_node, frame)
@@ -155,8 +159,10 @@ class Expressions:
             if truth is decisive and (undecided is None or isinstance(value, bool)):
                 return value
             if truth is None and undecided is None:
-                undecided = value if isinstance(value, Unknown) or operand is node.values[-1] else Unknown(
-                    "it depends on a condition that is not known"
+                undecided = (
+                    value
+                    if isinstance(value, Unknown) or operand is node.values[-1]
+                    else Unknown("it depends on a condition that is not known")
                 )
         return value if undecided is None else undecided
 

@@ -41,7 +41,9 @@ def is_deeply_plain(value: Any, depth: int = 8) -> bool:
     if kind in (tuple, list, set, frozenset):
         return depth > 0 and all(is_deeply_plain(v, depth - 1) for v in value)
     if kind is dict:
-        return depth > 0 and all(is_deeply_plain(k, depth - 1) and is_deeply_plain(v, depth - 1) for k, v in value.items())
+        return depth > 0 and all(
+            is_deeply_plain(k, depth - 1) and is_deeply_plain(v, depth - 1) for k, v in value.items()
+        )
     return kind in _PLAIN
 
 
@@ -154,8 +156,6 @@ def _bound_format(template: str, budget: Budget) -> None:
     budget.grow(len(template))
 
 
-
-
 def compare(op: str, left: Any, right: Any, domain: Domain) -> Any:
     """One comparison; containers that hold other objects are compared through the domain, element by element."""
     if op in ("Is", "IsNot"):
@@ -266,7 +266,7 @@ def delete_subscript(value: Any, index: Any, domain: Domain) -> None:
 
 def attribute(value: Any, name: str) -> Any:
     """An allowlisted attribute or method of plain data."""
-    for kind in (type(value).__mro__):
+    for kind in type(value).__mro__:
         if name in METHODS.get(kind.__name__, ()):
             return Method(value, name)
     if isinstance(value, (int, float, complex)) and name in ("real", "imag", "numerator", "denominator"):
@@ -373,7 +373,13 @@ METHODS: dict[str, frozenset[str]] = {
         "copy difference intersection isdisjoint issubset issuperset symmetric_difference union".split()
     ),
 }
-_CLASS_METHODS = {("dict", "fromkeys"), ("float", "fromhex"), ("int", "from_bytes"), ("str", "join"), ("str", "maketrans")}
+_CLASS_METHODS = {
+    ("dict", "fromkeys"),
+    ("float", "fromhex"),
+    ("int", "from_bytes"),
+    ("str", "join"),
+    ("str", "maketrans"),
+}
 
 
 def has_class_method(type_name: str, name: str) -> bool:
@@ -438,7 +444,9 @@ def _bound_string_method(owner: Any, name: str, args: list[Any], budget: Budget)
         budget.grow(len(owner) + sum(len(a) for a in args if isinstance(a, (list, tuple, set, dict, str))))
 
 
-def _dict_method(owner: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any], evaluator: Evaluator) -> Any:
+def _dict_method(
+    owner: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any], evaluator: Evaluator
+) -> Any:
     domain = evaluator.domain
     if name in ("keys", "values", "items"):
         evaluator.budget.grow(len(owner))
@@ -598,7 +606,9 @@ def _repr(args: list[Any], kwargs: dict[str, Any], evaluator: Evaluator) -> Any:
 @builtin("format")
 def _format(args: list[Any], kwargs: dict[str, Any], evaluator: Evaluator) -> Any:
     spec = args[1] if len(args) > 1 else ""
-    return evaluator.domain.format(args[0], "", spec, evaluator.budget) if isinstance(spec, str) else Unknown("a format")
+    return (
+        evaluator.domain.format(args[0], "", spec, evaluator.budget) if isinstance(spec, str) else Unknown("a format")
+    )
 
 
 @builtin("len")

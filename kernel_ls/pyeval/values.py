@@ -163,7 +163,17 @@ class Scope(Protocol):
 class Frame:
     """The names of one running function, class body, comprehension or module statement."""
 
-    __slots__ = ("enclosing", "global_names", "globals", "kind", "locals", "node", "nonlocal_names", "pending", "yields")
+    __slots__ = (
+        "enclosing",
+        "global_names",
+        "globals",
+        "kind",
+        "locals",
+        "node",
+        "nonlocal_names",
+        "pending",
+        "yields",
+    )
 
     def __init__(
         self,

@@ -1,12 +1,12 @@
 """What a kernel sees, without running any of the user's code.
 
-    provider.py       where texts come from
-    workspace.py      modules found and evaluated on demand; programs; what depends on what
-    modules.py        the names of one module        scopes.py      functions nested in functions and classes
-    domain.py         operations on values.py        classes.py     class statements and instances
-    decorators.py     what decorators make of a function
-    library.py, torch_names.py, versions.py, triton_api.py    what is known of code that is not read
-    free_names.py, closure.py    a kernel and all it reads as a closed `Program`
+provider.py       where texts come from
+workspace.py      modules found and evaluated on demand; programs; what depends on what
+modules.py        the names of one module        scopes.py      functions nested in functions and classes
+domain.py         operations on values.py        classes.py     class statements and instances
+decorators.py     what decorators make of a function
+library.py, torch_names.py, versions.py, triton_api.py    what is known of code that is not read
+free_names.py, closure.py    a kernel and all it reads as a closed `Program`
 """
 
 from kernel_ls.analysis.environment.domain import EnvironmentDomain

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 _ENUMS = frozenset(("enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"))
 _MIXING = frozenset(("enum.IntEnum", "enum.IntFlag", "enum.StrEnum"))
 _NEUTRAL = frozenset(("object", "Exception"))
-_NEUTRAL_OPAQUE = frozenset(("typing.Generic", "typing.Protocol", "abc.ABC", "typing.NamedTuple", "enum.Enum", "enum.IntEnum"))
+_NEUTRAL_OPAQUE = frozenset(
+    ("typing.Generic", "typing.Protocol", "abc.ABC", "typing.NamedTuple", "enum.Enum", "enum.IntEnum")
+)
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,11 @@ class ClassBody:
         if kind == "enum":
             for name in self.member_names():
                 member = self.attribute(cls, name)
-                equal = evaluator.domain.truth(evaluator.domain.compare("Eq", member.fields["value"], args[0])) if args else None
+                equal = (
+                    evaluator.domain.truth(evaluator.domain.compare("Eq", member.fields["value"], args[0]))
+                    if args
+                    else None
+                )
                 if equal:
                     return member
             return Unknown(f"which member of `{self.qualname}` it is, is not known")
@@ -269,7 +275,9 @@ class ClassBody:
         keep_arguments(instance, args, kwargs)
         return instance
 
-    def _fill(self, instance: InstanceValue, args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> None:
+    def _fill(
+        self, instance: InstanceValue, args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator
+    ) -> None:
         fields = self.all_fields()
         if len(args) > len(fields) or any(k not in {f[0] for f in fields} for k in kwargs):
             raise Raised("TypeError", f"{self.qualname}() does not take these arguments")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis.environment.classes import ClassBody, FieldDefault
@@ -52,8 +53,6 @@ def build(workspace: Workspace, jit: JitFunction) -> Program:
 
 
 def _as_kernel(value: FunctionValue, jit: JitFunction) -> FunctionValue:
-    from dataclasses import replace
-
     return replace(value, role="gluon" if jit.dialect == "gluon" else "jit")
 
 
@@ -198,11 +197,12 @@ class _Builder:
     def _field_annotation(self, node: ast.expr | None, body: ClassBody, unit: str) -> Json:
         if node is None:
             return None
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str):
             try:
-                node = ast.parse(node.value, mode="eval").body
+                node = ast.parse(text, mode="eval").body
             except (SyntaxError, ValueError):
-                return {"k": "lit", "v": node.value}
+                return {"k": "lit", "v": text}
         value = body.module.evaluate(node, Frame(body.frame.globals, body.frame, "function"))
         if isinstance(value, Unknown):
             reads = expression_reads([node])
@@ -241,7 +241,10 @@ class _Builder:
         if len(value) > _ITEMS:
             return self._unknown("it has too many elements", unit, name)
         if isinstance(value, dict):
-            items = [[self.value(k, unit, name, None, depth - 1), self.value(v, unit, name, None, depth - 1)] for k, v in value.items()]
+            items = [
+                [self.value(k, unit, name, None, depth - 1), self.value(v, unit, name, None, depth - 1)]
+                for k, v in value.items()
+            ]
             return {"k": "dict", "items": items}
         kind = "tuple" if isinstance(value, tuple) else "list" if isinstance(value, list) else "set"
         elements = sorted(value, key=repr) if kind == "set" else value
@@ -270,7 +273,9 @@ class _Builder:
             if value.member:
                 wire["member"] = value.member
             else:
-                wire["fields"] = {n: self.value(v, unit, f"{name}.{n}", None, depth - 1) for n, v in value.fields.items()}
+                wire["fields"] = {
+                    n: self.value(v, unit, f"{name}.{n}", None, depth - 1) for n, v in value.fields.items()
+                }
             return wire
         return {"k": "opaque", "name": value.describe().strip("`"), "reason": "it is a host object"}
 

@@ -64,7 +64,9 @@ def _apply(decorator: Any, value: Any, node: ast.AST, module: Module, evaluator:
 
 def callable_value(value: Any) -> bool:
     """Whether calling a value can be followed."""
-    return isinstance(value, (Ref, FunctionValue, ClassValue, HostFunction, InstanceValue, Builtin)) or hasattr(value, "call")
+    return isinstance(value, (Ref, FunctionValue, ClassValue, HostFunction, InstanceValue, Builtin)) or hasattr(
+        value, "call"
+    )
 
 
 def transparent(before: Any, after: Any, module: Module, node: ast.AST | None) -> Any:
@@ -82,7 +84,9 @@ def transparent(before: Any, after: Any, module: Module, node: ast.AST | None) -
             if layer not in result.layers:
                 result = result.with_layer(layer)
     if carried is not None and kernel is not None and not carried.layers:
-        result = replace(result, layers=(*kernel.layers, *(layer for layer in result.layers if layer not in kernel.layers)))
+        result = replace(
+            result, layers=(*kernel.layers, *(layer for layer in result.layers if layer not in kernel.layers))
+        )
     return result
 
 
@@ -91,7 +95,7 @@ def layers_of(instance: InstanceValue, module: Module, node: ast.AST | None) -> 
     found = []
     for value in instance.fields.values():
         if isinstance(value, (list, tuple)) and value and any(isinstance(c, ConfigValue) for c in value):
-            key = next((instance.fields[k] for k in ("key", "keys") if k in instance.fields), [])
+            key: Any = next((instance.fields[k] for k in ("key", "keys") if k in instance.fields), [])
             found.append(Autotune(value, key, location_of(node, module)))
             break
     return found
@@ -112,7 +116,9 @@ def jit(role: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     if "fn" in kwargs:
         return _jitted(role, kwargs["fn"], {k: v for k, v in kwargs.items() if k != "fn"})
     options = dict(kwargs)
-    return HostFunction(role, lambda more, _kwargs, _evaluator: _jitted(role, more[0], options) if more else Unknown(role))
+    return HostFunction(
+        role, lambda more, _kwargs, _evaluator: _jitted(role, more[0], options) if more else Unknown(role)
+    )
 
 
 def _jitted(role: str, function: Any, options: Mapping[str, Any]) -> Any:

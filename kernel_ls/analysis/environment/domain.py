@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_ls.analysis.environment import library
 from kernel_ls.analysis.environment.classes import ClassBody, Super
 from kernel_ls.analysis.environment.decorators import decorate_class, decorate_function
+from kernel_ls.analysis.environment.modules import Module, Upto
 from kernel_ls.analysis.environment.values import (
     Abstract,
     ClassValue,
@@ -22,7 +23,6 @@ from kernel_ls.analysis.environment.values import (
 from kernel_ls.pyeval import MISSING, Budget, Builtin, Closure, Domain, Evaluator, Frame, Raised, Undecided, Unknown
 
 if TYPE_CHECKING:
-    from kernel_ls.analysis.environment.modules import Module
     from kernel_ls.analysis.environment.workspace import Workspace
 
 
@@ -254,8 +254,6 @@ class EnvironmentDomain(Domain):
 
 def module_of(frame: Frame) -> Module | None:
     """The module in which the code of a frame is written."""
-    from kernel_ls.analysis.environment.modules import Module, Upto
-
     scope = frame.globals
     if isinstance(scope, Upto):
         return scope.module

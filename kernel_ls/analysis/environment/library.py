@@ -22,6 +22,7 @@ from kernel_ls.analysis.environment.values import (
     Constexpr,
     FunctionValue,
     HostFunction,
+    InstanceValue,
     Namespace,
     Opaque,
     Partial,
@@ -170,7 +171,12 @@ def compare_names(op: str, left: Abstract, right: Abstract, workspace: Workspace
 
 
 def call_ref(
-    ref: Ref, args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator, workspace: Workspace, node: ast.AST | None
+    ref: Ref,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    evaluator: Evaluator,
+    workspace: Workspace,
+    node: ast.AST | None,
 ) -> Any:
     """A call of one of Triton's or the standard modules' objects from host code."""
     path = workspace.api.canonical(ref.path)
@@ -320,7 +326,14 @@ _OPERATORS = {
     operator.floordiv: "FloorDiv",
     operator.mod: "Mod",
 }
-_COMPARISONS = {operator.eq: "Eq", operator.ne: "NotEq", operator.lt: "Lt", operator.le: "LtE", operator.gt: "Gt", operator.ge: "GtE"}
+_COMPARISONS = {
+    operator.eq: "Eq",
+    operator.ne: "NotEq",
+    operator.lt: "Lt",
+    operator.le: "LtE",
+    operator.gt: "Gt",
+    operator.ge: "GtE",
+}
 
 
 def _call_operator(name: str, args: Sequence[Any], evaluator: Evaluator) -> Any:
@@ -428,8 +441,6 @@ def _field(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator)
 
 
 def _replace(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
-    from kernel_ls.analysis.environment.values import InstanceValue
-
     if args and isinstance(args[0], InstanceValue):
         return InstanceValue(args[0].cls, {**args[0].fields, **kwargs})
     return Unknown("a copy with other fields")
@@ -513,4 +524,13 @@ _CALLS: dict[str, Call] = {
 }
 
 
-__all__ = ["DTYPES", "REF_MODULES", "TORCH_DTYPES", "call_opaque", "call_ref", "compare_names", "opaque_attribute", "ref_attribute"]
+__all__ = [
+    "DTYPES",
+    "REF_MODULES",
+    "TORCH_DTYPES",
+    "call_opaque",
+    "call_ref",
+    "compare_names",
+    "opaque_attribute",
+    "ref_attribute",
+]

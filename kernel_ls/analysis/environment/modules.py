@@ -20,7 +20,9 @@ from kernel_ls.pyeval.statements import bound_names
 if TYPE_CHECKING:
     from kernel_ls.analysis.environment.workspace import Workspace
 
-_MUTATORS = frozenset("append extend insert update setdefault add pop remove clear sort reverse discard popitem".split())
+_MUTATORS = frozenset(
+    "append extend insert update setdefault add pop remove clear sort reverse discard popitem".split()
+)
 
 
 class Upto:
@@ -201,7 +203,8 @@ class Module:
         self._active.add(key)
         try:
             return any(
-                source is not None and self._star_exports(source, name) for source in self._star_sources(self.tree.body[index])
+                source is not None and self._star_exports(source, name)
+                for source in self._star_sources(self.tree.body[index])
             )
         finally:
             self._active.discard(key)
@@ -223,7 +226,9 @@ class Module:
         for node in ast.walk(statement):
             if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
                 value = self._import_source(node)
-                found.append(value.module if isinstance(value, ModuleValue) else value if isinstance(value, Ref) else None)
+                found.append(
+                    value.module if isinstance(value, ModuleValue) else value if isinstance(value, Ref) else None
+                )
         return found
 
     # ---------------------------------------------------------------------------------------------- statements

@@ -27,7 +27,9 @@ def _capability(target: Target) -> Any:
     if isinstance(target.arch, int):
         return divmod(target.arch, 10)
     digits = str(target.arch).removeprefix("gfx")
-    return (int(digits[0]), 0) if digits[:1].isdigit() and not digits[:2] in ("10", "11", "12") else (int(digits[:2]), 0)
+    return (
+        (int(digits[0]), 0) if digits[:1].isdigit() and digits[:2] not in ("10", "11", "12") else (int(digits[:2]), 0)
+    )
 
 
 def _properties(target: Target) -> Any:

@@ -47,6 +47,7 @@ ALIASES = {
 }
 """The same object under its other public names, for those that the evaluator itself gives a meaning."""
 
+
 class TritonApi:
     """The public names of one Triton.
 

@@ -154,7 +154,9 @@ class Partial(Abstract):
         return "a partial function"
 
     def attribute(self, name: str) -> Any:
-        return {"func": self.function, "args": self.args, "keywords": dict(self.kwargs)}.get(name) or super().attribute(name)
+        return {"func": self.function, "args": self.args, "keywords": dict(self.kwargs)}.get(name) or super().attribute(
+            name
+        )
 
     def truth(self) -> bool | None:
         return True

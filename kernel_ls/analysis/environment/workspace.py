@@ -14,7 +14,6 @@ from typing import Any
 from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument, parse
 from kernel_ls.analysis.environment import closure, library
-from kernel_ls.analysis.environment.decorators import carried_kernel
 from kernel_ls.analysis.environment.domain import EnvironmentDomain
 from kernel_ls.analysis.environment.modules import Module
 from kernel_ls.analysis.environment.provider import SourceProvider
@@ -27,6 +26,7 @@ from kernel_ls.analysis.environment.values import (
     ModuleValue,
     Opaque,
     Ref,
+    carried_kernel,
 )
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import DEFAULT_TARGET, Program, Target
@@ -44,7 +44,17 @@ _READ_AS_UNKNOWN = ("torch._inductor", "flash_attn", "xformers", "vllm", "apex")
 
 
 _HOST_DECORATORS = (
-    *("functools.", "contextlib.", "typing.", "abc.", "torch.", "pytest.", "dataclasses.", "staticmethod", "classmethod"),
+    *(
+        "functools.",
+        "contextlib.",
+        "typing.",
+        "abc.",
+        "torch.",
+        "pytest.",
+        "dataclasses.",
+        "staticmethod",
+        "classmethod",
+    ),
     *("property", "override", "overload", "unittest."),
 )
 """Beginnings of decorators that no kernel stands under, so that their functions need not be evaluated to tell."""
@@ -105,6 +115,12 @@ class Workspace:
         self._found: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._reading: list[Module] = []
 
+    def configure(self, api: TritonApi | None = None, target: Target | None = None) -> None:
+        """Answer for another Triton or target from now on; everything evaluated before is forgotten."""
+        self.api = api or self.api
+        self.target = target or self.target
+        self._forget(set(self._modules))
+
     # ---------------------------------------------------------------------------------------------- files
 
     def document(self, path: str) -> ParsedDocument | None:
@@ -140,11 +156,16 @@ class Workspace:
         if path not in self._modules or self._modules[path] is None:
             # A new file may be what an import that failed was looking for.
             stale = set(self._modules) | {path}
+        self._documents.pop(path, None)
+        self._definitions.pop(path, None)
+        self._forget(stale)
+
+    def _forget(self, stale: set[str]) -> None:
         self._found.clear()
         for known in stale:
-            for table in (self._modules, self._definitions, self._kernels, self._functions):
-                table.pop(known, None)  # type: ignore[attr-defined]
-        self._documents.pop(path, None)
+            self._modules.pop(known, None)
+            self._kernels.pop(known, None)
+            self._functions.pop(known, None)
         self._values = {k: v for k, v in self._values.items() if k[0] not in stale}
         self._programs = {k: v for k, v in self._programs.items() if k[0] not in stale}
 
@@ -381,9 +402,9 @@ class Workspace:
             if isinstance(name, ast.Name)
         }
         for jit in self.definitions(path).values():
-            if jit.is_jit or (not jit.scopes and jit.name in passed):
-                yield jit
-            elif any(d.kind == "other" and not d.resolved.startswith(_HOST_DECORATORS) for d in jit.decorators):
+            called = not jit.scopes and jit.name in passed
+            other = any(d.kind == "other" and not d.resolved.startswith(_HOST_DECORATORS) for d in jit.decorators)
+            if jit.is_jit or called or other:
                 yield jit
 
     def function_value(self, jit: JitFunction) -> FunctionValue | None:

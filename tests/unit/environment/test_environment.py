@@ -69,13 +69,22 @@ def globals_of(made: Any, unit: str | None = None) -> Any:
         ("x = tl.float32.primitive_bitwidth", 32),
         ("x = tl.float16 == tl.float16 and tl.float16 != tl.float32", True),
         ("def f():\n    global y\n    y = 1\ny = 5\nx = y", 5),
-        ("from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int\n    b: list = field(default_factory=list)\n    @property\n    def twice(self):\n        return self.a * 2\nx = C(3).twice + len(C(1).b)", 6),
+        (
+            "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int\n    b: list = field(default_factory=list)\n    @property\n    def twice(self):\n        return self.a * 2\nx = C(3).twice + len(C(1).b)",
+            6,
+        ),
         ("from typing import NamedTuple\nclass P(NamedTuple):\n    a: int\n    b: int = 4\nx = P(1).b + P(1)[0]", 5),
         ("from collections import namedtuple\nP = namedtuple('P', 'a b')\nx = P(1, 2)._replace(a=5).a", 5),
         ("from enum import IntEnum\nclass E(IntEnum):\n    A = 1\n    B = 2\nx = E.A + E.B", 3),
         ("from enum import Enum\nclass E(Enum):\n    A = 'a'\nx = [e.value for e in E]", ["a"]),
-        ("class C:\n    def __init__(self, n):\n        self.n = n\n    def get(self):\n        return self.n + 1\nx = C(1).get()", 2),
-        ("class B:\n    def __init__(self, n):\n        self.n = n\nclass C(B):\n    def __init__(self):\n        super().__init__(7)\nx = C().n", 7),
+        (
+            "class C:\n    def __init__(self, n):\n        self.n = n\n    def get(self):\n        return self.n + 1\nx = C(1).get()",
+            2,
+        ),
+        (
+            "class B:\n    def __init__(self, n):\n        self.n = n\nclass C(B):\n    def __init__(self):\n        super().__init__(7)\nx = C().n",
+            7,
+        ),
     ],
 )
 def test_module_level_values(text: str, expected: Any) -> None:
@@ -179,7 +188,9 @@ def test_imports_are_read_and_followed() -> None:
 
 
 def test_modules_that_import_each_other_are_no_problem() -> None:
-    found = workspace("from a import X\nx = X", a="from b import Y\nX = Y + 1\nZ = 1\n", b="import a\nfrom a import Z\nY = Z\n")
+    found = workspace(
+        "from a import X\nx = X", a="from b import Y\nX = Y + 1\nZ = 1\n", b="import a\nfrom a import Z\nY = Z\n"
+    )
     assert found.lookup(PATH, "x") == 2
 
 
@@ -220,7 +231,9 @@ def test_a_program_holds_exactly_what_the_kernel_reads() -> None:
 
 
 def test_a_name_that_is_bound_on_some_paths_only_is_read_from_outside() -> None:
-    made = program("x = 1\ny = 2\n@triton.jit\ndef kernel(p, F: tl.constexpr):\n    y = 0\n    if F:\n        x = 3\n    p + x + y\n")
+    made = program(
+        "x = 1\ny = 2\n@triton.jit\ndef kernel(p, F: tl.constexpr):\n    y = 0\n    if F:\n        x = 3\n    p + x + y\n"
+    )
     assert set(globals_of(made)) == {"x"}
 
 
@@ -237,7 +250,9 @@ def test_an_unknown_global_is_told_with_its_reason() -> None:
 
 
 def test_the_text_of_a_unit_is_what_triton_parses() -> None:
-    made = program("class C:\n    if True:\n        @triton.jit  # comment\n        # another\n        def kernel(p):\n            return p\n")
+    made = program(
+        "class C:\n    if True:\n        @triton.jit  # comment\n        # another\n        def kernel(p):\n            return p\n"
+    )
     assert made.units[made.kernel]["source"].rstrip() == "def kernel(p):\n    return p"
     origin = made.origins[made.kernel]
     assert origin.first_line == 6

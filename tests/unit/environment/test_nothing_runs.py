@@ -9,7 +9,7 @@ from pathlib import Path
 from kernel_ls.analysis.environment import Workspace
 from kernel_ls.sources import FileSystemProvider
 
-MARKING = '''
+MARKING = """
 def mark(what):
     from pathlib import Path
     with open(Path(__file__).parent / "marks.txt", "a") as file:
@@ -19,9 +19,9 @@ mark("imported helper module")
 def __getattr__(name):
     mark("module __getattr__ " + name)
     return 7
-'''
+"""
 
-TRAPS = '''
+TRAPS = """
 from __future__ import absolute_import
 try:
     import triton
@@ -127,24 +127,24 @@ def WIDTH(n):
 
 CONSTANT = mark("constant")
 lambda_value = (lambda: mark("lambda"))()
-'''
+"""
 
-INIT = '''
+INIT = """
 from marking import mark
 mark("package __init__")
 from . import inner
 star_value = mark("star")
 __all__ = ["star_value"]
-'''
+"""
 
-FAKE = '''
+FAKE = """
 class _Any:
     def __getattr__(self, name):
         return self
     def __call__(self, *args, **kwargs):
         return args[0] if len(args) == 1 and not kwargs and callable(args[0]) else self
 triton = tl = _Any()
-'''
+"""
 
 
 def write(folder: Path) -> Path:
@@ -181,7 +181,26 @@ def test_the_traps_do_snap_when_python_runs_them(tmp_path: Path) -> None:
     path = write(tmp_path)
     subprocess.run([sys.executable, str(path)], cwd=tmp_path, check=False, capture_output=True, timeout=60)
     marks = (tmp_path / "marks.txt").read_text()
-    for corner in ("metaclass", "class body", "__init_subclass__", "operator", "decorator", "config function", "default", "annotation"):
+    for corner in (
+        "metaclass",
+        "class body",
+        "__init_subclass__",
+        "operator",
+        "decorator",
+        "config function",
+        "default",
+        "annotation",
+    ):
         assert corner in marks
-    for corner in ("package __init__", "star", "inner", "module __getattr__", "f-string", "comprehension", "eval", "exec", "lambda"):
+    for corner in (
+        "package __init__",
+        "star",
+        "inner",
+        "module __getattr__",
+        "f-string",
+        "comprehension",
+        "eval",
+        "exec",
+        "lambda",
+    ):
         assert corner in marks

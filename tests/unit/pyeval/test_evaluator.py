@@ -110,13 +110,59 @@ def test_an_object_that_is_not_plain_data_is_never_touched() -> None:
             Trap.touched = True
             raise AssertionError
 
-        __add__ = __radd__ = __eq__ = __bool__ = __len__ = __iter__ = __call__ = __getitem__ = __hash__ = __format__ = _mark
+        __add__ = __radd__ = __eq__ = __bool__ = __len__ = __iter__ = __call__ = __getitem__ = __hash__ = __format__ = (
+            _mark
+        )
         __str__ = __repr__ = __lt__ = __contains__ = __index__ = _mark  # type: ignore[assignment]
 
-    uses = ["x + 1", "1 + x", "x == 1", "x in [1]", "1 in x", "x.a", "x[0]", "x()", "f'{x}'", "str(x)", "len(x)", "bool(x)"]
-    uses += ["list(x)", "{x: 1}", "{x}", "sorted([x, x])", "max(x, x)", "sum([x])", "isinstance(x, int)", "hasattr(x, 'a')"]
-    uses += ["int(x)", "range(x)", "[1, 2][x]", "{}.get(x)", "[x].index(x)", "[x] == [x]", "(x,) < (x,)", "'%s' % x", "1 if x else 2"]
-    uses += ["not x", "x and 1", "-x", "abs(x)", "dict(x)", "[*x]", "{**x}", "''.join([x])", "print(x)", "type(x)", "id(x)"]
+    uses = [
+        "x + 1",
+        "1 + x",
+        "x == 1",
+        "x in [1]",
+        "1 in x",
+        "x.a",
+        "x[0]",
+        "x()",
+        "f'{x}'",
+        "str(x)",
+        "len(x)",
+        "bool(x)",
+    ]
+    uses += [
+        "list(x)",
+        "{x: 1}",
+        "{x}",
+        "sorted([x, x])",
+        "max(x, x)",
+        "sum([x])",
+        "isinstance(x, int)",
+        "hasattr(x, 'a')",
+    ]
+    uses += [
+        "int(x)",
+        "range(x)",
+        "[1, 2][x]",
+        "{}.get(x)",
+        "[x].index(x)",
+        "[x] == [x]",
+        "(x,) < (x,)",
+        "'%s' % x",
+        "1 if x else 2",
+    ]
+    uses += [
+        "not x",
+        "x and 1",
+        "-x",
+        "abs(x)",
+        "dict(x)",
+        "[*x]",
+        "{**x}",
+        "''.join([x])",
+        "print(x)",
+        "type(x)",
+        "id(x)",
+    ]
     for use in uses:
         call(f"def f(x):\n    return {use}", Trap())
     assert not Trap.touched
