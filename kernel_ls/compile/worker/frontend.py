@@ -98,13 +98,16 @@ def _generate(built: environment.Built, job: Mapping[str, Any], recorder: Record
     source = versions.source_of(built.kernel, built.signature, built.constants, built.attrs)
     implementation, module_map = backend.get_codegen_implementation(options), backend.get_module_map()
     module = None
-    with diagnostics.captured() as written, contextlib.redirect_stdout(io.StringIO()), _noted(recorder):
-        with recovery.installed(recorder):
-            try:
-                module = versions.make_ir(source, target, options, implementation, module_map, context)
-            except RuntimeError as error:
-                if "error encountered during parsing" not in str(error):
-                    raise
+    with contextlib.ExitStack() as around:
+        written = around.enter_context(diagnostics.captured())
+        around.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        around.enter_context(_noted(recorder))
+        around.enter_context(recovery.installed(recorder))
+        try:
+            module = versions.make_ir(source, target, options, implementation, module_map, context)
+        except RuntimeError as error:
+            if "error encountered during parsing" not in str(error):
+                raise
     if module is None:
         diagnostics.record(recorder, written(), str(job["kernel"]), versions.first_column(built.kernel))
         return ""
@@ -115,7 +118,7 @@ def _generate(built: environment.Built, job: Mapping[str, Any], recorder: Record
 def _noted(recorder: Recorder) -> Iterator[None]:
     """Python warnings that the generator gives become notes at the node that it visits."""
 
-    def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+    def show(message: Any, category: Any, *_where: Any, **_more: Any) -> None:
         if not recorder.generators or issubclass(category, (DeprecationWarning, PendingDeprecationWarning)):
             return
         generator = recorder.generators[-1]

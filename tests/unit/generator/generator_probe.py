@@ -34,16 +34,16 @@ def stock(frontend: Any, job: dict[str, Any]) -> dict[str, str]:
     from triton.backends.compiler import GPUTarget
     from triton.compiler.compiler import make_backend
 
-    built = frontend.environment.build(job)
-    target = GPUTarget(*job["target"])
-    backend = make_backend(target)
-    options = backend.parse_options(built.options)
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    source = frontend.versions.source_of(built.kernel, built.signature, built.constants, built.attrs)
-    implementation, modules = backend.get_codegen_implementation(options), backend.get_module_map()
     try:
+        built = frontend.environment.build(job)
+        target = GPUTarget(*job["target"])
+        backend = make_backend(target)
+        options = backend.parse_options(built.options)
+        context = ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        source = frontend.versions.source_of(built.kernel, built.signature, built.constants, built.attrs)
+        implementation, modules = backend.get_codegen_implementation(options), backend.get_module_map()
         module = frontend.versions.make_ir(source, target, options, implementation, modules, context)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
