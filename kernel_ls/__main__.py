@@ -1,6 +1,8 @@
 """`python -m kernel_ls` is `kernel-ls`."""
 
+import sys
+
 from kernel_ls.cli import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

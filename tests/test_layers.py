@@ -26,12 +26,15 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": _PURE,
     "compile": _PURE,
     "checker": _PURE | {"analysis", "compile"},
+    "sources": _BASE,
+    "project": _PIPELINE | {"sources"},
     "session": _PIPELINE,
     "report": _PIPELINE,
     "convert": _PIPELINE | {"session"},
-    "server": _PIPELINE | {"session", "convert"},
-    # The terminal's entry point also starts the server.
-    "cli": _PIPELINE | {"session", "report", "server"},
+    "server": _PIPELINE | {"project", "session", "convert"},
+    # One of the terminal's commands starts the server.
+    "commands": _PIPELINE | {"sources", "project", "report", "server"},
+    "cli": _PIPELINE | {"commands"},
     "__main__": {"cli"},
 }
 WORKER = "compile/worker/"

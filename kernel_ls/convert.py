@@ -1,0 +1,168 @@
+"""The model's types and the protocol's, both ways. Columns become units of the encoding that the client negotiated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types as lsp
+
+from kernel_ls.analysis.rules.base import DOCUMENTATION
+from kernel_ls.analysis.symbols import Symbol
+from kernel_ls.model import Edit, Finding, Location, Position, Severity, Span
+
+SOURCE = "kernel-ls"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.INFO: lsp.DiagnosticSeverity.Information,
+}
+_TAGS = {"unnecessary": lsp.DiagnosticTag.Unnecessary, "deprecated": lsp.DiagnosticTag.Deprecated}
+
+Lines = Callable[[str], Sequence[str]]
+"""The lines of a file, without their ends."""
+
+
+class Positions:
+    """Positions between code points and the client's units.
+
+    Args:
+        encoding: what was negotiated.
+        lines: texts by path, for lines that are not ASCII.
+    """
+
+    def __init__(self, encoding: lsp.PositionEncodingKind | str, lines: Lines) -> None:
+        self.encoding = lsp.PositionEncodingKind(encoding)
+        self._lines = lines
+
+    def units(self, line: str, column: int) -> int:
+        """A column in code points as one in the client's units; behind the line's end it is the end."""
+        text = line[:column]
+        if text.isascii() or self.encoding is lsp.PositionEncodingKind.Utf32:
+            return len(text)
+        if self.encoding is lsp.PositionEncodingKind.Utf8:
+            return len(text.encode("utf-8", "surrogatepass"))
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+    def points(self, line: str, units: int) -> int:
+        """A column in the client's units as one in code points; a place inside a character is its start."""
+        if line.isascii() or self.encoding is lsp.PositionEncodingKind.Utf32:
+            return min(units, len(line))
+        column = 0
+        for character in line:
+            width = self.units(character, 1)
+            if units < width:
+                break
+            units -= width
+            column += 1
+        return column
+
+    def to_position(self, path: str, position: Position) -> lsp.Position:
+        """The model's position as the protocol's."""
+        lines = self._lines(path)
+        line = lines[position.line] if position.line < len(lines) else None
+        column = position.column if line is None else self.units(line, position.column)
+        return lsp.Position(position.line, column)
+
+    def from_position(self, path: str, position: lsp.Position) -> Position:
+        """The protocol's position as the model's."""
+        lines = self._lines(path)
+        line = lines[position.line] if position.line < len(lines) else ""
+        return Position(position.line, self.points(line, position.character))
+
+    def to_range(self, path: str, span: Span) -> lsp.Range:
+        """The model's span as the protocol's range."""
+        return lsp.Range(self.to_position(path, span.start), self.to_position(path, span.end))
+
+    def to_location(self, location: Location) -> lsp.Location:
+        """A place in a file."""
+        return lsp.Location(to_uri(location.path), self.to_range(location.path, location.span))
+
+    def to_text_edit(self, edit: Edit) -> lsp.TextEdit:
+        """A replacement of text, within its own file."""
+        return lsp.TextEdit(self.to_range(edit.location.path, edit.location.span), edit.text)
+
+    def to_diagnostic(self, finding: Finding, *, related: bool = True, tags: bool = True) -> lsp.Diagnostic:
+        """A finding, with related places and tags where the client shows them."""
+        message = finding.message
+        if finding.original:
+            message += f"\nTriton says: {finding.original}"
+        if finding.assumed:
+            message += f"\nAssumed: {', '.join(finding.assumed)}"
+        places = finding.related if related else ()
+        marks = [_TAGS[tag] for tag in finding.tags if tag in _TAGS] if tags else []
+        return lsp.Diagnostic(
+            range=self.to_range(finding.location.path, finding.location.span),
+            message=message,
+            severity=_SEVERITIES[finding.severity],
+            code=finding.code,
+            code_description=lsp.CodeDescription(f"{DOCUMENTATION}{finding.code}/"),
+            source=SOURCE,
+            tags=marks or None,
+            related_information=[
+                lsp.DiagnosticRelatedInformation(self.to_location(place.location), place.message) for place in places
+            ]
+            or None,
+            data={
+                "kernel": finding.kernel,
+                "specialization": dict(finding.specialization),
+                "specializations": finding.specializations,
+                "assumed": list(finding.assumed),
+            },
+        )
+
+
+def apply_change(
+    text: str, change: lsp.TextDocumentContentChangeEvent, encoding: lsp.PositionEncodingKind | str
+) -> str:
+    """A text after one change of it.
+
+    Lines end at CR LF, LF and CR alone, as the protocol says; a form feed is a character like any other. A place
+    behind the end of a line or of the text is that end.
+    """
+    if isinstance(change, lsp.TextDocumentContentChangeWholeDocument):
+        return change.text
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    units = Positions(encoding, lambda _path: ())
+
+    def offset(position: lsp.Position) -> int:
+        if position.line >= len(starts):
+            return len(text)
+        end = starts[position.line + 1] if position.line + 1 < len(starts) else len(text)
+        line = text[starts[position.line] : end].rstrip("\r\n")
+        return starts[position.line] + units.points(line, position.character)
+
+    start, end = offset(change.range.start), offset(change.range.end)
+    return text[:start] + change.text + text[max(start, end) :]
+
+
+def to_symbol(symbol: Symbol, positions: Positions, path: str) -> lsp.DocumentSymbol:
+    """A kernel or helper as the outline shows it."""
+    return lsp.DocumentSymbol(
+        name=symbol.name,
+        detail=symbol.detail,
+        kind=lsp.SymbolKind.Function,
+        range=positions.to_range(path, symbol.span),
+        selection_range=positions.to_range(path, symbol.name_span),
+    )
+
+
+def to_uri(path: str) -> str:
+    """The URI of a path; a document that has no file keeps its URI as its path."""
+    return path if "://" in path or path.startswith("untitled:") else Path(path).as_uri()
+
+
+def to_path(uri: str) -> str:
+    """The path of a URI, with `/` between its parts; a URI that is no file's stands for itself."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri
+    path = unquote(parts.path)
+    if parts.netloc:
+        return f"//{parts.netloc}{path}"
+    # file:///c:/x is c:/x
+    return path[1:] if len(path) > 2 and path[0] == "/" and path[2] == ":" else path

@@ -1,0 +1,260 @@
+"""One folder of code that is checked under one set of settings: its texts, its environment, its compiler, its checker.
+
+The CLI opens one project for a run, the session one for each workspace folder. What both show the user (suppressions,
+`select`, `ignore`, per-file ignores) is decided here, so that an editor and a terminal never differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pathspec
+
+from kernel_ls.analysis import rules, suppressions
+from kernel_ls.analysis.environment import TritonApi, Workspace
+from kernel_ls.analysis.symbols import Symbol, symbols
+from kernel_ls.checker import Checker, CheckOptions
+from kernel_ls.compile import interpreter
+from kernel_ls.compile.cache import ResultCache
+from kernel_ls.compile.client import Compiler, WorkerCompiler, WorkerState
+from kernel_ls.compile.pool import CachedCompiler, CompilerPool
+from kernel_ls.compile.process import PythonEnvironment
+from kernel_ls.errors import KernelLsError
+from kernel_ls.model import FileReport, Finding, KernelReport, Severity
+from kernel_ls.settings import Settings
+from kernel_ls.sources import FileSystemProvider
+
+ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+
+
+class Project:
+    """A folder's code, checked on demand.
+
+    Args:
+        folder: the project's root; imports are looked up there first, patterns of settings are relative to it.
+        settings: the settings in force.
+        workers: how many worker processes may run at a time.
+        compiler: who compiles; by default worker processes under the interpreter that the settings mean. Owned.
+
+    Raises:
+        InterpreterNotFound: there is no such interpreter.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, *, workers: int = 1, compiler: Compiler | None = None) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.environment: PythonEnvironment | None = None
+        """The interpreter's, once it is known."""
+        self.problem: KernelLsError | None = None
+        """Why there is no usable Triton, or None."""
+        self.interpreter = interpreter.Interpreter("", "given")
+        self._cache: ResultCache | None = None
+        self._workers: list[WorkerCompiler] = []
+        self.compiler = compiler or self._make_compiler(workers)
+        self.sources = FileSystemProvider([folder.as_posix()])
+        self._read: dict[str, str | None] = {}
+        self.workspace = Workspace(self.sources)
+        self.checker = Checker(self.compiler, self.workspace, self._options())
+        self._opening = asyncio.Lock()
+        self._known_codes = frozenset((*rules.registry(), suppressions.UNUSED))
+        self._ignores = [
+            (pathspec.PathSpec.from_lines("gitignore", [pattern]), frozenset(codes))
+            for pattern, codes in settings.per_file_ignores
+        ]
+
+    def _make_compiler(self, workers: int) -> Compiler:
+        settings = self.settings
+        self.interpreter = interpreter.resolve(
+            setting=settings.python, client=settings.client_python, folders=[self.folder]
+        )
+        cache_dir = settings.cache_folder
+        self._workers = [
+            WorkerCompiler(self.interpreter.path, cache_dir=cache_dir, start_deadline=settings.start_deadline)
+            for _ in range(max(1, workers))
+        ]
+        compiler: Compiler = self._workers[0]
+        if len(self._workers) > 1:
+            compiler = CompilerPool(list(self._workers))
+        if settings.cache:
+            self._cache = ResultCache(cache_dir, max_bytes=settings.cache_size << 20)
+            compiler = CachedCompiler(compiler, self._cache)
+        return compiler
+
+    def _options(self) -> CheckOptions:
+        settings = self.settings
+        return CheckOptions(
+            targets=settings.targets,
+            triton_version=self.environment.triton if self.environment else "",
+            budget_seconds=settings.budget,
+            kernel_seconds=settings.deadline,
+            concurrency=max(1, len(self._workers)),
+        )
+
+    # ------------------------------------------------------------------------------------------ checking
+
+    async def open(self) -> None:
+        """Learn what the interpreter and its Triton are, once.
+
+        Raises:
+            KernelLsError: there is no usable Triton.
+        """
+        async with self._opening:
+            if self.environment is not None:
+                return
+            try:
+                environment = await self.compiler.environment()
+                manifest = await self.compiler.api()
+            except KernelLsError as error:
+                self.problem = error
+                raise
+            self.problem = None
+            self.environment = environment
+            self.sources.set_python_path(environment.path)
+            self.workspace = Workspace(self.sources, TritonApi(manifest), self.settings.targets[0])
+            self.checker = Checker(self.compiler, self.workspace, self._options())
+
+    async def check(self, path: str, kernels: set[str] | None = None) -> FileReport:
+        """Check a file, or some kernels of it, with everything that hides findings applied.
+
+        Without a usable Triton the findings around the kernels are all there is, and every kernel is `unknown`.
+        """
+        try:
+            await self.open()
+        except KernelLsError:
+            return self._without_triton(path)
+        self._refresh()
+        report = await self.checker.check_file(path, kernels=kernels)
+        self._remember(report.dependencies)
+        return self.shown(report, whole=kernels is None)
+
+    def surroundings(self, path: str) -> tuple[Finding, ...]:
+        """The findings that need no generated code, at once."""
+        self._refresh()
+        return self._filtered(self.checker.surroundings(path), path, whole=False)
+
+    def shown(self, report: FileReport, *, whole: bool) -> FileReport:
+        """A report with suppressions and settings applied; a kernel whose findings all went is clean."""
+        findings = self._filtered(report.findings, report.path, whole=whole)
+        kept = {f.kernel for f in findings if f.severity is not Severity.INFO}
+        had = {f.kernel for f in report.findings if f.severity is not Severity.INFO}
+        kernels = tuple(
+            replace(k, status="clean") if k.status == "findings" and k.name in had - kept else k for k in report.kernels
+        )
+        return replace(report, findings=findings, kernels=kernels)
+
+    def _without_triton(self, path: str) -> FileReport:
+        document = self.workspace.document(path)
+        kernels = tuple(
+            KernelReport(path, f.qualname, f.name_location, "unknown")
+            for f in (self.checker.roots(path) if document is not None else ())
+        )
+        return FileReport(path, kernels, self.surroundings(path), ())
+
+    def _filtered(self, findings: Sequence[Finding], path: str, *, whole: bool) -> tuple[Finding, ...]:
+        kept = suppressions.apply(
+            findings, self.workspace.document, paths=[path] if whole else (), known=self._known_codes
+        )
+        return tuple(f for f in kept if self._wanted(f))
+
+    def _wanted(self, finding: Finding) -> bool:
+        if not self.settings.wants(finding.code):
+            return False
+        if finding.severity is Severity.INFO and not self.settings.include_info:
+            return False
+        return finding.code == "syntax-error" or not any(
+            finding.code in codes and spec.match_file(self.relative(finding.location.path))
+            for spec, codes in self._ignores
+        )
+
+    def relative(self, path: str) -> str:
+        """A path as patterns see it: relative to the project where it lies there, with `/` between parts."""
+        place = Path(path)
+        return place.relative_to(self.folder).as_posix() if place.is_relative_to(self.folder) else place.as_posix()
+
+    def lines(self, path: str) -> Sequence[str]:
+        """The lines of a file as it is now, without their ends; none where it cannot be read."""
+        document = self.workspace.document(path)
+        return document.lines if document is not None else ()
+
+    def symbols(self, path: str) -> tuple[Symbol, ...]:
+        """The kernels and helpers of a file."""
+        return symbols([f.jit for f in self.workspace.functions(path)], self.checker.roots(path))
+
+    # ------------------------------------------------------------------------------------------ changes
+
+    def put(self, path: str, text: str) -> bool:
+        """Show a buffer's text in place of a file's; whether that is another text than before."""
+        before = self.sources.read(path)
+        self.sources.open(path, text)
+        return self._note(path, before)
+
+    def drop(self, path: str) -> bool:
+        """Let the disk's text of a file show again; whether that is another text than before."""
+        before = self.sources.read(path)
+        self.sources.close(path)
+        return self._note(path, before)
+
+    def touch(self, paths: Iterable[str]) -> None:
+        """Files changed on disk, appeared or went."""
+        self.sources.changed()
+        for path in paths:
+            self.workspace.invalidate(path)
+
+    def _note(self, path: str, before: str | None) -> bool:
+        changed = self.sources.read(path) != before
+        if changed:
+            self.workspace.invalidate(path)
+        return changed
+
+    def _refresh(self) -> None:
+        """Look at the disk again, since nobody has to tell that a file changed there."""
+        for path, text in list(self._read.items()):
+            now = self.sources.read(path)
+            if now != text:
+                self._read[path] = now
+                self.sources.changed()
+                self.workspace.invalidate(path)
+
+    def _remember(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._read[path] = self.sources.read(path)
+
+    # ------------------------------------------------------------------------------------------- worker
+
+    @property
+    def state(self) -> WorkerState:
+        """What the compiler is doing."""
+        return self.compiler.state
+
+    def on_state(self, callback: Callable[[WorkerState], None]) -> Callable[[], None]:
+        """Call `callback` at each change of the compiler's state; the returned function ends that."""
+        return self.compiler.on_state(callback)
+
+    async def restart(self) -> None:
+        """Replace the workers by fresh ones and look at the interpreter again."""
+        self.environment = None
+        for worker in self._workers:
+            await worker.restart()
+
+    @property
+    def cache(self) -> ResultCache | None:
+        """The cache in use."""
+        return self._cache
+
+    async def close(self) -> None:
+        """End the workers and release the cache."""
+        await self.compiler.close()
+        if self._cache is not None:
+            self._cache.close()
+
+
+def root_of(path: Path) -> Path:
+    """The root of the project that a file or folder belongs to: the nearest folder upwards that looks like one, else its own."""
+    start = path if path.is_dir() else path.parent
+    for folder in (start, *start.parents):
+        if any((folder / mark).exists() for mark in ROOT_MARKS):
+            return folder
+    return start

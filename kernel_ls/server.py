@@ -1,0 +1,483 @@
+"""The language server: registrations and nothing else. What is decided is decided in `session`, what is said in `convert`.
+
+Handlers of notifications are plain functions that take version and text in their first statement: the document may change
+under an `await`. Slow work is asyncio tasks of the session; no handler blocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
+from pygls.lsp.server import LanguageServer
+
+from kernel_ls import __version__, convert, settings
+from kernel_ls.errors import UsageError
+from kernel_ls.model import Finding
+from kernel_ls.project import Project, root_of
+from kernel_ls.session import Session, Superseded
+
+log = logging.getLogger("kernel_ls")
+
+_WATCHED = ("**/*.py", "**/pyproject.toml")
+_CONFIGURATION_SECONDS = 2.0
+"""How long documents wait for a client that was asked for its settings."""
+
+_PROGRESS_SECONDS = 1.0
+"""A check that takes longer shows a progress."""
+
+_NOT_YET = ("kernelLs.selectSpecialization", "kernelLs.showIr", "kernelLs.compile", "kernelLs.run")
+
+
+class KernelServer(LanguageServer):
+    """One client's server.
+
+    Args:
+        command_line: settings of the command line, which nothing overrules.
+    """
+
+    def __init__(self, command_line: Mapping[str, Any] | None = None) -> None:
+        super().__init__("kernel-ls", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+        self.command_line = dict(command_line or {})
+        self.section: Mapping[str, Any] = {}
+        self.client_python = ""
+        self.session = Session(self, self._settings, Project, root_of=root_of)
+        self.texts: dict[str, str] = {}
+        """The text of each open document, in the protocol's own notion of lines."""
+        self._held: list[Callable[[], None]] | None = None
+        self._progress: dict[str, asyncio.Task[None]] = {}
+        self._told: set[str] = set()
+
+    def _settings(self, folder: Path) -> settings.Settings:
+        return settings.load(
+            folder, client=self.section, command_line=self.command_line, client_python=self.client_python
+        )
+
+    # ---------------------------------------------------------------------------- session.Client
+
+    def publish(self, path: str, version: int | None, findings: Sequence[Finding]) -> None:
+        """See `session.Client`. A client that pulls is not pushed what it asks for itself."""
+        if self.pulls and version is not None:
+            return
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(convert.to_uri(path), self.diagnostics(findings), version)
+        )
+
+    def refreshed(self) -> None:
+        """See `session.Client`."""
+        workspace = self.client_capabilities.workspace
+        if self.pulls and workspace and workspace.diagnostics and workspace.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+
+    def status(self, state: str, message: str) -> None:
+        """See `session.Client`."""
+        log.info("%s %s", state, message)
+        self.protocol.notify("kernelLs/status", {"state": state, "message": message})
+
+    def problem(self, message: str) -> None:
+        """See `session.Client`."""
+        log.warning("%s", message)
+        if message not in self._told:
+            self._told.add(message)
+            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, f"kernel-ls: {message}"))
+
+    def began(self, path: str) -> None:
+        """See `session.Client`."""
+        window = self.client_capabilities.window
+        if window and window.work_done_progress and path not in self._progress:
+            self._progress[path] = asyncio.ensure_future(self._show_progress(path))
+
+    def ended(self, path: str) -> None:
+        """See `session.Client`."""
+        task = self._progress.pop(path, None)
+        if task is not None:
+            task.cancel()
+
+    async def _show_progress(self, path: str) -> None:
+        await asyncio.sleep(_PROGRESS_SECONDS)
+        token = f"kernel-ls/{path}"
+        created = asyncio.ensure_future(self.work_done_progress.create_async(token))
+        await created
+        self.work_done_progress.begin(
+            token, lsp.WorkDoneProgressBegin(title="kernel-ls", message=f"checking {Path(path).name}")
+        )
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.work_done_progress.end(token, lsp.WorkDoneProgressEnd())
+            self.work_done_progress.tokens.pop(token, None)
+
+    # ---------------------------------------------------------------------------------- the client
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the client asks for diagnostics itself."""
+        document = self.client_capabilities.text_document
+        return document is not None and document.diagnostic is not None
+
+    @property
+    def positions(self) -> convert.Positions:
+        """Positions in the encoding that was negotiated."""
+        return convert.Positions(self.workspace.position_encoding or lsp.PositionEncodingKind.Utf16, self.lines)
+
+    def lines(self, path: str) -> Sequence[str]:
+        """The lines of a file, from its buffer where it is open."""
+        engine = self.session.engine_of(path)
+        return engine.lines(path) if isinstance(engine, Project) else ()
+
+    def diagnostics(self, findings: Sequence[Finding]) -> list[lsp.Diagnostic]:
+        """Findings as this client can show them."""
+        document = self.client_capabilities.text_document
+        shows = document.publish_diagnostics if document else None
+        related = bool((shows and shows.related_information) or self.pulls)
+        tags = bool((shows and shows.tag_support) or self.pulls)
+        positions = self.positions
+        return [positions.to_diagnostic(finding, related=related, tags=tags) for finding in findings]
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """An error outside of a request goes to the log; a dialogue for each malformed message would be a nuisance."""
+        log.error("%s: %s", getattr(source, "__name__", source), error)
+
+    # --------------------------------------------------------------------------------------- settings
+
+    def when_configured(self, do: Callable[[], None]) -> None:
+        """Do something now, or as soon as the client has said its settings."""
+        if self._held is None:
+            do()
+        else:
+            self._held.append(do)
+
+    async def pull_configuration(self) -> None:
+        """Ask the client for its section; what waits for it goes on when it is there, or has not come in time."""
+        if self._held is None:
+            self._held = []
+        try:
+            items = [lsp.ConfigurationItem(section=settings.SECTION)]
+            request = self.workspace_configuration_async(lsp.ConfigurationParams(items))
+            answer = await asyncio.wait_for(request, _CONFIGURATION_SECONDS)
+            self.take_section(answer[0] if answer else None)
+        except (asyncio.TimeoutError, JsonRpcException) as error:
+            log.warning("the client did not say its settings: %s", error)
+        finally:
+            held, self._held = self._held or [], None
+            for do in held:
+                do()
+
+    def take_section(self, section: Any) -> None:
+        """The client's section is this."""
+        plain = _plain(section)
+        if plain != self.section:
+            self.section = plain
+            self._told.clear()
+            self.session.settings_changed()
+
+
+def create_server(command_line: Mapping[str, Any] | None = None) -> KernelServer:
+    """A server with everything registered."""
+    server = KernelServer(command_line)
+    _register_lifecycle(server)
+    _register_documents(server)
+    _register_workspace(server)
+    _register_features(server)
+    return server
+
+
+def _register_lifecycle(server: KernelServer) -> None:
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        options = _plain(params.initialization_options)
+        python = options.pop("python", "")
+        server.client_python = python if isinstance(python, str) else ""
+        server.section = _plain(options.get("settings", options))
+        uris = [folder.uri for folder in params.workspace_folders or ()]
+        if not uris and params.root_uri:
+            uris = [params.root_uri]
+        server.session.folders_changed([Path(convert.to_path(uri)) for uri in uris])
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(_params: lsp.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        asks = bool(workspace and workspace.configuration)
+        if asks:
+            server._held = []
+        registrations = []
+        if workspace and workspace.did_change_watched_files and workspace.did_change_watched_files.dynamic_registration:
+            watchers = [lsp.FileSystemWatcher(glob) for glob in _WATCHED]
+            options: Any = lsp.DidChangeWatchedFilesRegistrationOptions(watchers)
+            registrations.append(lsp.Registration("watched-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+        if workspace and workspace.did_change_configuration and workspace.did_change_configuration.dynamic_registration:
+            options = lsp.DidChangeConfigurationRegistrationOptions(section=settings.SECTION)
+            registrations.append(lsp.Registration("configuration", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
+        if asks:
+            await server.pull_configuration()
+        if registrations:
+            try:
+                await server.client_register_capability_async(lsp.RegistrationParams(registrations))
+            except JsonRpcException as error:
+                log.warning("the client refused to watch: %s", error)
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shutdown(_params: None) -> None:
+        await server.session.close()
+
+
+def _register_documents(server: KernelServer) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
+        path, version, text = (
+            convert.to_path(params.text_document.uri),
+            params.text_document.version,
+            params.text_document.text,
+        )
+        if not _is_checked(params.text_document.uri, params.text_document.language_id):
+            return
+        server.texts[path] = text
+        server.when_configured(lambda: server.session.opened(path, version, text))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
+        path, version = convert.to_path(params.text_document.uri), params.text_document.version
+        text = server.texts.get(path)
+        if text is None:
+            return
+        encoding = server.positions.encoding
+        for change in params.content_changes:
+            text = convert.apply_change(text, change, encoding)
+        server.texts[path] = final = text
+        server.when_configured(lambda: server.session.changed(path, version, final))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
+        path = convert.to_path(params.text_document.uri)
+        server.when_configured(lambda: server.session.saved(path))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
+        path = convert.to_path(params.text_document.uri)
+        server.texts.pop(path, None)
+        server.when_configured(lambda: server.session.closed(path))
+
+
+def _register_workspace(server: KernelServer) -> None:
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(_params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        paths = [Path(convert.to_path(folder.uri)) for folder in server.workspace.folders.values()]
+        server.when_configured(lambda: server.session.folders_changed(paths))
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configuration(params: lsp.DidChangeConfigurationParams) -> None:
+        sent = _plain(params.settings)
+        workspace = server.client_capabilities.workspace
+        if isinstance(sent.get(settings.SECTION), dict):
+            server.when_configured(lambda: server.take_section(sent[settings.SECTION]))
+        elif workspace and workspace.configuration:
+            await server.pull_configuration()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: lsp.DidChangeWatchedFilesParams) -> None:
+        _files_changed(server, [change.uri for change in params.changes])
+
+    python = lsp.FileOperationFilter(pattern=lsp.FileOperationPattern(glob="**/*.py"), scheme="file")
+    folder = lsp.FileOperationFilter(
+        pattern=lsp.FileOperationPattern(glob="**", matches=lsp.FileOperationPatternKind.Folder), scheme="file"
+    )
+    interesting = lsp.FileOperationRegistrationOptions(filters=[python, folder])
+
+    @server.feature(lsp.WORKSPACE_DID_RENAME_FILES, interesting)
+    def renamed(params: lsp.RenameFilesParams) -> None:
+        _files_changed(server, [uri for file in params.files for uri in (file.old_uri, file.new_uri)])
+
+    @server.feature(lsp.WORKSPACE_DID_CREATE_FILES, interesting)
+    def created(params: lsp.CreateFilesParams) -> None:
+        _files_changed(server, [file.uri for file in params.files])
+
+    @server.feature(lsp.WORKSPACE_DID_DELETE_FILES, interesting)
+    def deleted(params: lsp.DeleteFilesParams) -> None:
+        _files_changed(server, [file.uri for file in params.files])
+
+
+def _files_changed(server: KernelServer, uris: Sequence[str]) -> None:
+    paths = [convert.to_path(uri) for uri in uris]
+    server.when_configured(lambda: server.session.files_changed(paths))
+
+
+def _register_features(server: KernelServer) -> None:
+    @server.feature(
+        lsp.TEXT_DOCUMENT_DIAGNOSTIC,
+        lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier=convert.SOURCE),
+    )
+    async def diagnostic(params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+        path = convert.to_path(params.text_document.uri)
+        while server._held is not None:
+            await asyncio.sleep(0.01)
+        try:
+            answer = await server.session.findings(path)
+        except Superseded:
+            raise JsonRpcException(
+                code=lsp.LSPErrorCodes.ServerCancelled,
+                message="the document was edited",
+                data={"retriggerRequest": True},
+            ) from None
+        if answer is None:
+            return lsp.RelatedFullDocumentDiagnosticReport(items=[])
+        findings, result_id = answer
+        if result_id == params.previous_result_id:
+            return lsp.RelatedUnchangedDocumentDiagnosticReport(result_id=result_id)
+        return lsp.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(findings), result_id=result_id)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        path = convert.to_path(params.text_document.uri)
+        engine = server.session.engine_of(path)
+        if not isinstance(engine, Project):
+            return []
+        positions = server.positions
+        return [convert.to_symbol(symbol, positions, path) for symbol in engine.symbols(path)]
+
+    @server.command("kernelLs.restartWorker")
+    async def restart_worker(*_arguments: Any) -> None:
+        await server.session.restart_workers()
+
+    for name in _NOT_YET:
+        _register_not_yet(server, name)
+
+
+def _register_not_yet(server: KernelServer, name: str) -> None:
+    @server.command(name)
+    def not_yet(*_arguments: Any) -> None:
+        raise JsonRpcException(code=lsp.LSPErrorCodes.RequestFailed, message=f"{name} is not available yet")
+
+
+def _is_checked(uri: str, language: str) -> bool:
+    # A notebook's cell alone does not see what the other cells define: its findings would be wrong.
+    return language in ("python", "") and not uri.startswith("vscode-notebook-cell:")
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """What a client sent as options, as a dictionary; pygls gives objects for some."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) if isinstance(v, Mapping) else v for k, v in value.items()}
+    fields = getattr(value, "_asdict", None)
+    if callable(fields):
+        return {str(k): _plain(v) if hasattr(v, "_asdict") else v for k, v in fields().items()}
+    return {}
+
+
+# ------------------------------------------------------------------------------------------- running it
+
+
+def serve_stdio(command_line: Mapping[str, Any]) -> int:
+    """Serve one client on standard input and output; the exit status."""
+    _log_to_stderr(command_line)
+    # The protocol owns the real standard output; a stray print, of whichever library, goes to the log.
+    protocol_out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    server = create_server(command_line)
+    server.protocol.set_writer(StdoutWriter(protocol_out))
+    try:
+        asyncio.run(_serve(server, StdinAsyncReader(sys.stdin.buffer, server.thread_pool)))
+    except (BrokenPipeError, ConnectionError, KeyboardInterrupt):
+        return 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+def serve_tcp(host: str, port: int, command_line: Mapping[str, Any]) -> int:
+    """Serve one client on a socket, with the address said on standard error; the exit status.
+
+    Raises:
+        UsageError: the address cannot be listened on.
+    """
+    _log_to_stderr(command_line)
+    try:
+        return asyncio.run(_serve_one(host, port, command_line))
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+
+
+async def _serve_one(host: str, port: int, command_line: Mapping[str, Any]) -> int:
+    connected: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if connected.qsize() or listening.is_set():
+            writer.close()
+        else:
+            connected.put_nowait((reader, writer))
+
+    listening = threading.Event()
+    try:
+        listener = await asyncio.start_server(accept, host, port)
+    except OSError as error:
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    bound = listener.sockets[0].getsockname()
+    sys.stderr.write(f"kernel-ls: listening on {bound[0]}:{bound[1]}\n")
+    sys.stderr.flush()
+    reader, writer = await connected.get()
+    listening.set()
+    listener.close()
+    server = create_server(command_line)
+    server.protocol.set_writer(_StreamWriter(writer))
+    await _serve(server, reader)
+    return 0
+
+
+class _StreamWriter:
+    """A stream as the protocol writes to it."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    def write(self, data: bytes) -> None:
+        self._writer.write(data)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def _serve(server: KernelServer, reader: Any) -> None:
+    """Handle messages until the client says so or goes; then end the workers."""
+    stop = threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def terminate() -> None:
+        async def close() -> None:
+            await server.session.close()
+            # The thread that reads standard input cannot be woken; nothing else is left to do.
+            os._exit(0)
+
+        server._terminating = loop.create_task(close())  # type: ignore[attr-defined]
+
+    if sys.platform != "win32":
+        loop.add_signal_handler(signal.SIGTERM, terminate)
+    try:
+        await run_async(
+            stop_event=stop,
+            reader=reader,
+            protocol=server.protocol,
+            logger=log,
+            error_handler=server.report_server_error,
+        )
+    finally:
+        await server.session.close()
+
+
+def _log_to_stderr(command_line: Mapping[str, Any]) -> None:
+    level = logging.DEBUG if command_line.get("trace") else logging.INFO
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    log.setLevel(level)
+    # What a broken client sends is its own affair; pygls logs every message's content at lower levels.
+    logging.getLogger("pygls").setLevel(logging.ERROR)
