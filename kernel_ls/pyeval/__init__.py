@@ -1,7 +1,7 @@
 """A bounded evaluator of pure Python: what a piece of code would give, without letting Python run it.
 
     domain.py      what values are and what may be done with them; `Domain` is the hook that its users extend
-    plain.py       the allowlisted operations, builtins and methods of plain data
+    plain.py, methods.py, functions.py   the allowlisted operations, methods and builtins of plain data
     expressions.py, statements.py, evaluator.py   walking the syntax tree within a budget
     values.py      Unknown, the budget, frames, and the signals that travel through an evaluation
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Sequence
 
-from . import plain
+from . import functions, methods, plain
 from .values import MISSING, Budget, Builtin, Closure, Frame, Method, Raised, Undecided, Unknown
 
 if TYPE_CHECKING:
@@ -33,7 +33,12 @@ class Domain:
 
     def builtin(self, name: str) -> Any:
         """The value of a name that is neither local nor global, or MISSING."""
-        if name in plain.FUNCTIONS or name in plain.TYPES or plain.is_exception(name) or name in plain.NOT_EVALUATED:
+        if (
+            name in functions.FUNCTIONS
+            or name in plain.TYPES
+            or plain.is_exception(name)
+            or name in plain.NOT_EVALUATED
+        ):
             return Builtin(name)
         return plain.CONSTANTS.get(name, MISSING)
 
@@ -70,10 +75,10 @@ class Domain:
         if name.startswith("__"):
             return Unknown(f"`{name}` is an attribute of Python's own machinery")
         if isinstance(value, Builtin):
-            if plain.has_class_method(value.name, name):
+            if methods.has_class_method(value.name, name):
                 return Method(value, name)
         elif plain.is_plain(value):
-            return plain.attribute(value, name)
+            return methods.attribute(value, name)
         return Unknown(f"the attribute `{name}` of {self.describe(value)} is not known")
 
     def set_attribute(self, value: Any, name: str, to: Any) -> None:
@@ -89,9 +94,9 @@ class Domain:
         if isinstance(function, Closure):
             return evaluator.call_closure(function, args, kwargs)
         if isinstance(function, Builtin):
-            return plain.call_builtin(function.name, list(args), kwargs, evaluator)
+            return functions.call_builtin(function.name, list(args), kwargs, evaluator)
         if isinstance(function, Method):
-            return plain.call_method(function, list(args), kwargs, evaluator)
+            return methods.call_method(function, list(args), kwargs, evaluator)
         if plain.is_plain(function):
             raise Raised("TypeError", f"{self.describe(function)} is not callable")
         return Unknown(f"{self.describe(function)} is not evaluated")

@@ -6,7 +6,7 @@ import ast
 from typing import Any, Callable, Iterable, Sequence
 
 from .expressions import Expressions
-from .plain import ExceptionValue
+from .functions import ExceptionValue
 from .values import (
     MISSING,
     BreakSignal,
