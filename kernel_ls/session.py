@@ -226,13 +226,14 @@ class Session:
 
     def opened(self, path: str, version: int, text: str) -> None:
         """A document was opened."""
-        self._outside.pop(path, None)
+        if self._outside.pop(path, None):
+            # What other files' checks found in it comes again as findings of its version.
+            self._client.publish(path, None, ())
         document = _Document(path, version, text, self._folder_of(path))
         self._documents[path] = document
         folder = self._folder(document.folder)
         if folder is None:
             return
-        self._client.publish(path, version, ())
         changed = folder.engine.put(path, text)
         self._show_surroundings(document, folder)
         self._request(document, delay=0.0, own=True)
