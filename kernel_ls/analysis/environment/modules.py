@@ -365,7 +365,9 @@ class Module:
                 done = frame.locals
                 if isinstance(stopped, Unknown):
                     for bound in self._binds(node):
-                        done.setdefault(bound, stopped)
+                        # What it was before the statement is not what it is after it.
+                        if bound not in done or done[bound] is before:
+                            done[bound] = stopped
             self._ran[key] = done
         if isinstance(done, Raised):
             raise done

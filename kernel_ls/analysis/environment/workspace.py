@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -113,6 +112,8 @@ class Workspace:
         self._values: dict[tuple[str, str], FunctionValue] = {}
         self._programs: dict[tuple[str, str], Program] = {}
         self._found: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._missing: set[str] = set()
+        """Files and folders (with a final `/`) that imports looked for in vain."""
         self._reading: list[Module] = []
 
     def configure(self, api: TritonApi | None = None, target: Target | None = None) -> None:
@@ -128,12 +129,11 @@ class Workspace:
         text = self.provider.read(path)
         if text is None:
             return None
-        mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         known = self._documents.get(path)
-        if known is None or known[0] != mark:
+        if known is None or known[0] != text:
             if known is not None:
                 self.invalidate(path)
-            known = self._documents[path] = (mark, parse(text, path))
+            known = self._documents[path] = (text, parse(text, path))
         return known[1]
 
     def module(self, path: str) -> Module | None:
@@ -153,9 +153,10 @@ class Workspace:
     def invalidate(self, path: str) -> None:
         """Forget what was evaluated from a file, directly or through imports. Call it when its text changed."""
         stale = {path} | self.dependents(path)
-        if path not in self._modules or self._modules[path] is None:
-            # A new file may be what an import that failed was looking for.
+        if path in self._missing or any(path.startswith(folder) for folder in self._missing if folder.endswith("/")):
+            # A new file may be what an import that failed, or found another file, was looking for.
             stale = set(self._modules) | {path}
+            self._missing.clear()
         self._documents.pop(path, None)
         self._definitions.pop(path, None)
         self._forget(stale)
@@ -181,7 +182,7 @@ class Workspace:
             module = self._modules.get(current)
             if module is not None:
                 stack.extend(module.reads)
-        return seen
+        return {name for name in seen if not name.endswith("/")}
 
     def dependents(self, path: str) -> set[str]:
         """The files whose evaluation read a file."""
@@ -281,7 +282,11 @@ class Workspace:
         for candidate in (f"{base}/__init__.py", f"{base}.py"):
             if self.provider.is_file(candidate):
                 return candidate
-        return f"{base}/" if self.provider.is_folder(base) else None
+            self._missing.add(candidate)
+        if self.provider.is_folder(base):
+            return f"{base}/"
+        self._missing.add(f"{base}/")
+        return None
 
     def _module_at(self, path: str) -> Module | None:
         if path.endswith("/"):
