@@ -7,13 +7,15 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
-from typing import Any, Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .recorder import Recorder
 from .spans import WireSpan
 
-_DIAGNOSTIC = re.compile(r"^(?:loc\()?.*?\"?(?P<file><.+?>)\"?:(?P<line>\d+):(?P<column>\d+).*?: (?P<kind>error|note): (?P<text>.*)$")
+_DIAGNOSTIC = re.compile(
+    r"^(?:loc\()?.*?\"?(?P<file><.+?>)\"?:(?P<line>\d+):(?P<column>\d+).*?: (?P<kind>error|note): (?P<text>.*)$"
+)
 _NOWHERE = re.compile(r"^.*?\b(?P<kind>error|note): (?P<text>.*)$")
 _MOST = 1_000_000
 """Bytes of diagnostics that are read; a verifier may print the module."""

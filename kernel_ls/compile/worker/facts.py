@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any
 
 from triton.language import core
 
@@ -57,11 +57,12 @@ def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             if isinstance(part, ast.FormattedValue):
                 yield f"value{index}", part.value
     elif isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign, ast.Expr, ast.NamedExpr, ast.Starred)):
-        if node.value is not None:
-            yield "value", node.value
-            if isinstance(node.value, (ast.Tuple, ast.List)):
-                for index, element in enumerate(node.value.elts):
-                    yield f"element{index}", element
+        written: ast.expr | None = node.value
+        if written is not None:
+            yield "value", written
+        if isinstance(written, (ast.Tuple, ast.List)):
+            for index, element in enumerate(written.elts):
+                yield f"element{index}", element
 
 
 def place(node: Any) -> tuple[int, int, int, int]:
@@ -92,14 +93,16 @@ def operands(generator: Any, node: ast.AST) -> list[dict[str, Any]]:
     return found
 
 
-def constant(value: Any) -> Optional[str]:
+def constant(value: Any) -> str | None:
     """The repr of what a value is at compile time; None for run-time values and for functions and modules."""
     if value is None:
         return "None"
     if isinstance(value, core.constexpr):
         value = value.value
     if isinstance(value, core.tuple):
-        return None if not typetext.is_constant(value) else "(" + ", ".join(str(constant(v)) for v in value.values) + ")"
+        return (
+            None if not typetext.is_constant(value) else "(" + ", ".join(str(constant(v)) for v in value.values) + ")"
+        )
     if isinstance(value, core.base_value):
         return None
     if value is None or isinstance(value, (bool, int, float, str, tuple, list, core.dtype)):
@@ -107,7 +110,7 @@ def constant(value: Any) -> Optional[str]:
     return None
 
 
-def name_of(generator: Any, function: Any, node: Optional[ast.AST] = None) -> str:
+def name_of(generator: Any, function: Any, node: ast.AST | None = None) -> str:
     """`module:qualname` of a function of the program, the public dotted name of a Triton function, else as written."""
     if isinstance(function, core.constexpr):
         function = function.value
@@ -135,7 +138,7 @@ def callee(generator: Any, node: ast.AST) -> str:
     return name_of(generator, generator.values.get(place(call.func)), call.func)
 
 
-def basic(generator: Any, node: ast.AST, event: str, statement: Optional[ast.AST] = None) -> dict[str, Any]:
+def basic(generator: Any, node: ast.AST, event: str, statement: ast.AST | None = None) -> dict[str, Any]:
     """The facts that every fault has."""
     return {
         "event": event,
@@ -145,7 +148,7 @@ def basic(generator: Any, node: ast.AST, event: str, statement: Optional[ast.AST
     }
 
 
-def binding_problems(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Optional[dict[str, list[str]]]:
+def binding_problems(function: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, list[str]] | None:
     """Which arguments of a jit function are missing, unknown or given twice; None where the call binds."""
     try:
         signature = inspect.signature(function.fn)
@@ -182,12 +185,14 @@ def bound_elsewhere(generator: Any, name: str, read: ast.AST) -> dict[str, list[
         if not any(name in spans.stored_names(statement) for statement in arms):
             continue
         key = place(test)
-        compile_time = isinstance(test, ast.expr) and key in generator.values and typetext.is_constant(generator.values[key])
+        compile_time = (
+            isinstance(test, ast.expr) and key in generator.values and typetext.is_constant(generator.values[key])
+        )
         (under if compile_time else branch).append(spans.of(generator.unit, test))
     return {"bound_under": under, "bound_in_branch": branch}
 
 
-def _conditionals(function: Optional[ast.AST]) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:
+def _conditionals(function: ast.AST | None) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:
     for node in ast.walk(function) if function is not None else ():
         if isinstance(node, ast.If):
             yield node.test, [*node.body, *node.orelse]

@@ -12,68 +12,34 @@ import contextlib
 import copy
 import io
 import types
-from collections.abc import Iterator
-from typing import Any, Callable, Optional
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from triton.compiler import code_generator
 from triton.compiler.errors import UnsupportedLanguageConstruct
 from triton.language import core
 
-from . import facts, regions, reports, spans, typetext, versions
+from . import facts, references, regions, reports, spans, typetext, versions
+from .control_flow import ControlFlowGenerator, LostReturn, ReturnChecker, StockReturnChecker
 from .recorder import Halted, Recorder
-from .regions import Region
-from .unknown import UNKNOWN, FaultedType, Poisoned, ReturnTypes
+from .tracking import Stock
+from .unknown import UNKNOWN, FaultedType, Poisoned
 
-_PLAIN = (bool, int, float, str, core.dtype)
-_RETURN_IN_LOOP = "Cannot have `return` statements inside `while` or `for` statements in triton."
 _NOT_ALL_EVALUATED = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEEPEST = 60
 """Nested calls of jit functions that are followed; Triton itself ends in Python's own limit at about this depth."""
 
-_Stock = code_generator.CodeGenerator
-_StockReturnChecker = code_generator.ContainsReturnChecker
+
+class _Given(ast.expr):
+    """An expression that was evaluated already."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
 
 
-class _ReturnChecker(_StockReturnChecker):  # type: ignore[misc,valid-type]
-    """Triton's, without the look-up that raises for a misspelt attribute: that is found where it stands."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> bool:
-        return False if isinstance(node.value, ast.Name) else bool(self.visit(node.value))
-
-
-class _LostReturn(ast.Pass):
-    """Stands for a `return` that no loop may have, so that the rest of the loop can be generated."""
-
-
-class _ReturnsLost(ast.NodeTransformer):
-    def visit_Return(self, node: ast.Return) -> ast.AST:
-        return ast.copy_location(_LostReturn(), node)
-
-
-class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
-    """See the module's docstring. `rec` is set by `installed` on a subclass made for one job."""
-
-    rec: Recorder
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not isinstance(self.function_ret_types, ReturnTypes):
-            self.function_ret_types = ReturnTypes()
-        self.unit: Optional[str] = self.rec.unit_of(self.file_name)
-        self.values: dict[tuple[int, int, int, int], Any] = {}
-        self.origins: dict[str, tuple[spans.WireSpan, str, Optional[str]]] = {}
-        self.regions: list[Region] = []
-        self.nodes: list[ast.AST] = []
-        self.statements: list[ast.AST] = []
-        self.after_loop: set[str] = set()
-        self.function: Optional[ast.AST] = None
-        self.return_lost = False
-        self.returned: list[tuple[spans.WireSpan, str]] = []
-        self._lines = self.rec.sources[self.unit].split("\n") if self.unit is not None else []
-        self._pending: dict[str, Any] = {}
-        self._seen: Optional[BaseException] = None
-        self._trail: tuple[ast.AST, ...] = ()
-        self._stripped: dict[int, ast.If] = {}
+class RecoveringGenerator(ControlFlowGenerator):
+    """See the module's docstring."""
 
     # ---------------------------------------------------------------------------------------- statements
 
@@ -88,7 +54,7 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
             if self.rec.wants_reached and spans.has_place(statement):
                 self.rec.reach(self.unit, spans.header_lines(statement))
             self._visit_statement(statement)
-            if isinstance(statement, (ast.Return, _LostReturn)):
+            if isinstance(statement, (ast.Return, LostReturn)):
                 break
         if region is not None:
             regions.finish(self, region, stmts)
@@ -137,7 +103,7 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
         """A loop whose header failed is generated over made-up bounds, so that its body is checked."""
         call = statement.iter
         marked = getattr(statement, "_made_up", False) or not isinstance(statement.target, ast.Name)
-        if marked or not isinstance(call, ast.Call) or getattr(statement, "_body_reached", False):
+        if marked or not isinstance(call, ast.Call) or id(statement) in self.entered:
             return False
         iterator = self.values.get(facts.place(call.func)) if spans.has_place(call.func) else None
         if iterator not in (range, core.range, core.static_range):
@@ -156,27 +122,6 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
             self._set_insertion_point_and_loc(*point)
             return False
         return True
-
-    def forget(self, name: str) -> None:
-        """Let a name hold UNKNOWN."""
-        self.lscope[name] = UNKNOWN
-        self.local_defs.pop(name, None)
-        self.after_loop.discard(name)
-
-    def take_pending(self) -> dict[str, Any]:
-        """Facts that were put aside for the fault that is being reported."""
-        pending, self._pending = self._pending, {}
-        return pending
-
-    def source_of(self, node: Any) -> str:
-        """The text of a node."""
-        first, last = node.lineno - 1, node.end_lineno - 1
-        lines = [line.encode() for line in self._lines[first : last + 1]]
-        if not lines:
-            return ""
-        lines[-1] = lines[-1][: node.end_col_offset]
-        lines[0] = lines[0][node.col_offset :]
-        return b"\n".join(lines).decode(errors="replace")
 
     # ---------------------------------------------------------------------------------------- every node
 
@@ -210,7 +155,7 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
                 self.rec.type(str(self.unit), place, typetext.describe(value))
             region = self.regions[-1] if self.regions else None
             if region is not None and isinstance(region.node, ast.While) and node is region.node.test:
-                return self._while_condition(node, value)
+                return self.while_condition(node, value)
         return value
 
     def _visit_default(self, node: Any) -> Any:
@@ -265,253 +210,6 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
             reports.report(self, error, node, self._trail if self._seen is error else ())
             return node.arg
 
-    def visit_Return(self, node: Any) -> Any:
-        if self.unit is None:
-            return super().visit_Return(node)
-        if self.scf_stack:
-            self._lose_return(node)
-            self.visit(node.value)
-            return None
-        if versions.returns_are_settled_at_the_end():
-            result = super().visit_Return(node)
-            self.returned.append((spans.of(self.unit, node), typetext.describe(self.return_vals[-1])))
-            return result
-        try:
-            result = super().visit_Return(node)
-        except Exception as error:
-            if isinstance(error, TypeError) and "Inconsistent return types" in str(error):
-                kinds = self._return_kind(node)
-                self._pending = {
-                    "event": "return",
-                    "types": [*(kind for _, kind in self.returned), kinds],
-                    "spans": [*(span for span, _ in self.returned), spans.of(self.unit, node)],
-                    "in_loop": False,
-                }
-            raise
-        self.returned.append((spans.of(self.unit, node), self._return_kind(node)))
-        return result
-
-    def _return_kind(self, node: ast.Return) -> str:
-        if node.value is None:
-            return "None"
-        return typetext.describe(self.values.get(facts.place(node.value)))
-
-    def _lose_return(self, node: Any) -> None:
-        self.return_lost = self.return_lost or node.value is not None
-        span = spans.of(str(self.unit), node)
-        given = {"event": "return", "types": [], "spans": [span], "in_loop": True, "operands": [], "callee": ""}
-        self.rec.fault(span, "UnsupportedLanguageConstruct", _RETURN_IN_LOOP, "Return", given)
-
-    def handle_returns(self) -> None:
-        """Triton 3.9 settles return types here; a disagreement stands at the `return` that brings it."""
-        if self.unit is None:
-            super().handle_returns()
-            return
-        try:
-            self.decide_return_type()
-        except Exception as error:
-            last = next((i for i, (_, kind) in enumerate(self.returned) if kind != self.returned[0][1]), 0)
-            span, kind = self.returned[last]
-            given = {
-                "event": "return",
-                "types": [kind for _, kind in self.returned],
-                "spans": [span for span, _ in self.returned],
-                "in_loop": False,
-                "operands": [],
-                "callee": "",
-            }
-            self.rec.fault(span, type(error).__name__, str(error), "Return", given)
-            self.return_lost, self.returned = True, []
-            return
-        super().handle_returns()
-
-    # ---------------------------------------------------------------------------------------- names
-
-    def visit_Name(self, node: Any) -> Any:
-        if self.unit is None or type(node.ctx) is not ast.Load:
-            return super().visit_Name(node)
-        name = node.id
-        if name in self.lscope:
-            value = self.lscope[name]
-            if name in self.after_loop and isinstance(value, core.tensor):
-                self._read_after_loop(node)
-            return value
-        if name in self.gscope and type(self.gscope[name]).__name__ == "Opaque":
-            return self.gscope[name]  # its use is the fault, not its name: `np` of `np.sqrt(x)` is a module
-        try:
-            return super().visit_Name(node)
-        except NameError as error:
-            return self._plain_global(node, error) if name in self.gscope else self._missing_name(node, error)
-
-    def _read_after_loop(self, node: ast.Name) -> None:
-        text = f"`{node.id}` is read after its loop, where it has no defined value"
-        given = facts.basic(self, node, "expression")
-        origin = self.origins.get(node.id)
-        given.update(name=node.id, initial_span=origin[0] if origin is not None else None)
-        self.rec.fault(spans.of(str(self.unit), node), "LoopVariableAfterLoop", text, "Name", given)
-
-    def _plain_global(self, node: ast.Name, error: NameError) -> Any:
-        """A global that is no constexpr: a fault, and its value goes on as if it were one."""
-        value = self.gscope[node.id]
-        given = facts.basic(self, node, "global")
-        given.update(name=node.id, type=type(value).__name__, value=typetext.constant_text(value))
-        if callable(value):
-            given["callee"] = facts.name_of(self, value, node)
-            self.rec.fault(spans.of(str(self.unit), node), "NameError", str(error), "Name", given)
-            if self.rec.unit_of(value) is None:
-                raise Poisoned
-            return value
-        self.rec.fault(spans.of(str(self.unit), node), "NameError", str(error), "Name", given)
-        if value is None or isinstance(value, _PLAIN):
-            return core.constexpr(value)
-        if isinstance(value, (tuple, list)) and all(item is None or isinstance(item, _PLAIN) for item in value):
-            return core.tuple([core.constexpr(item) for item in value])
-        raise Poisoned
-
-    def _missing_name(self, node: ast.Name, error: NameError) -> Any:
-        given = facts.basic(self, node, "name")
-        known = {n for n, v in self.lscope.items() if v is not UNKNOWN} | set(self.gscope) | set(self.builtin_namespace)
-        given.update(name=node.id, candidates=sorted(known), **facts.bound_elsewhere(self, node.id, node))
-        self.rec.fault(spans.of(str(self.unit), node), "NameError", str(error), "Name", given)
-        raise Poisoned
-
-    def set_value(self, name: str, value: Any) -> None:
-        super().set_value(name, value)
-        if self.unit is None:
-            return
-        self.after_loop.discard(name)
-        self._assigned(name, value)
-
-    def _assigned(self, name: str, value: Any) -> None:
-        here = next((n for n in reversed(self.nodes) if spans.has_place(n)), None)
-        kind = typetext.describe(value)
-        if isinstance(here, (ast.If, ast.For, ast.While)):
-            # The end of a region merges values; the assignment is the one inside it.
-            known = self.origins.get(name)
-            span = known[0] if known is not None else spans.of(str(self.unit), getattr(here, "target", here))
-            self.origins[name] = (span, kind, known[2] if known is not None else None)
-            return
-        if isinstance(here, ast.FunctionDef):
-            arguments = [*here.args.posonlyargs, *here.args.args, *here.args.kwonlyargs]
-            here = next((argument for argument in arguments if argument.arg == name), here)
-        if here is not None:
-            source = getattr(here, "value", None)
-            written = repr(source.value) if isinstance(source, ast.Constant) else None
-            self.origins[name] = (spans.of(str(self.unit), here), kind, written)
-
-    def visit_AnnAssign(self, node: Any) -> Any:
-        result = super().visit_AnnAssign(node)
-        if self.unit is not None and isinstance(node.target, ast.Name) and spans.has_place(node):
-            if node.target.id in self.lscope and node.target.id not in self.local_defs:
-                self._assigned(node.target.id, self.lscope[node.target.id])
-        return result
-
-    # ---------------------------------------------------------------------------------------- regions
-
-    @contextlib.contextmanager
-    def _region(self, node: ast.AST) -> Iterator[Region]:
-        region = Region(node, self.origins, self.after_loop)
-        self.regions.append(region)
-        try:
-            yield region
-        finally:
-            del self.regions[self.regions.index(region) :]
-        self.after_loop &= region.marks
-        for name in region.unknown:
-            self.forget(name)
-        for name, value in region.settled.items():
-            self._settle(name, value)
-
-    def _settle(self, name: str, value: Any) -> None:
-        """After a region that changed a name's type, the name has the type that the obvious fix gives it."""
-        for outer in self.regions:
-            if outer.liveins is not None and name in outer.liveins:
-                outer.settled[name] = value
-        if not isinstance(value, core.tensor):
-            self.lscope[name] = value
-        else:
-            try:
-                handle = self.builder.create_poison(value.type.to_ir(self.builder))
-            except Exception:  # a type that the builder has no empty value of
-                self.forget(name)
-                return
-            self.lscope[name] = core.tensor(handle, value.type)
-        self.local_defs.pop(name, None)
-
-    def visit_then_else_blocks(self, node: Any, liveins: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.unit is not None and self.regions and self.regions[-1].node is node:
-            self.regions[-1].liveins = liveins
-        return super().visit_then_else_blocks(node, liveins, *args, **kwargs)
-
-    def _find_carries(self, node: Any, liveins: Any, *args: Any, **kwargs: Any) -> Any:
-        region = self.regions[-1] if self.regions and self.regions[-1].node is node else None
-        if region is None:
-            return super()._find_carries(node, liveins, *args, **kwargs)
-        region.liveins = liveins
-        # The loop has bound its variable by now, also where one of the same name had died with an earlier loop.
-        region.origins, region.marks = dict(self.origins), set(self.after_loop)
-        region.ignore = frozenset(kwargs.get("ignore") or (args[0] if args else ()))
-        found = super()._find_carries(node, liveins, *args, **kwargs)
-        region.real = True
-        self.origins = dict(region.origins)
-        self.after_loop = set(region.marks)
-        return found
-
-    def visit_For(self, node: Any) -> Any:
-        if self.unit is None:
-            return super().visit_For(node)
-        with self._region(node) as region:
-            super().visit_For(node)
-        if region.liveins is not None and versions.loop_variable_dies_with_loop() and isinstance(node.target, ast.Name):
-            self.after_loop.add(node.target.id)
-            self.origins[node.target.id] = (spans.of(self.unit, node.target), "", None)
-        return None
-
-    def visit_While(self, node: Any) -> Any:
-        if self.unit is None:
-            return super().visit_While(node)
-        with self._region(node):
-            super().visit_While(node)
-        return None
-
-    def _while_condition(self, node: ast.expr, value: Any) -> Any:
-        """What is no scalar boolean becomes invalid IR, not an exception: it is found here instead."""
-        inner = getattr(value, "condition", value)
-        if not isinstance(inner, core.tensor):
-            return value
-        block = inner.type.is_block()
-        if not block and (inner.type == core.int1 or versions.while_takes_integers()):
-            return value
-        text = f"the condition of a `while` is {typetext.describe(inner)}; it has to be a scalar of type i1"
-        given = facts.basic(self, self.regions[-1].node, "expression")
-        self.rec.fault(spans.of(str(self.unit), node), "WhileCondition", text, type(node).__name__, given)
-        return core.tensor(self.builder.get_int1(True), core.int1)
-
-    def visit_If(self, node: Any) -> Any:
-        if self.unit is None:
-            return super().visit_If(node)
-        given = node
-        if self.scf_stack and spans.contains_return(node):
-            given = self._without_returns(node)
-        with self._region(given):
-            super().visit_If(given)
-        if given is not node and isinstance(self.values.get(facts.place(node.test)), core.tensor):
-            # Under a run-time test Triton rejects even those that no constexpr test lets through.
-            for lost in (n for n in ast.walk(node) if isinstance(n, ast.Return)):
-                self._lose_return(lost)
-        return None
-
-    def _without_returns(self, node: ast.If) -> ast.If:
-        if id(node) not in self._stripped:
-            self._stripped[id(node)] = _ReturnsLost().visit(copy.deepcopy(node))
-        return self._stripped[id(node)]
-
-    def visit__LostReturn(self, node: Any) -> None:
-        span = spans.of(str(self.unit), node)
-        given = {"event": "return", "types": [], "spans": [span], "in_loop": True, "operands": [], "callee": ""}
-        self.return_lost = True
-        self.rec.fault(span, "UnsupportedLanguageConstruct", _RETURN_IN_LOOP, "Return", given)
-
     # ---------------------------------------------------------------------------------------- expressions
 
     def visit_Compare(self, node: Any) -> Any:
@@ -545,6 +243,29 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
                 result = core.constexpr(bool(result) and bool(value))
         return result
 
+    def visit_Attribute(self, node: Any) -> Any:
+        if self.unit is None:
+            return super().visit_Attribute(node)
+        owner = self.visit(node.value)
+        if not references.attribute_allowed(node.attr):
+            raise AttributeError(f"attribute {node.attr!r} cannot be read in a kernel")
+        if isinstance(owner, types.ModuleType):
+            if versions.modules_are_mapped_at_attributes():
+                owner = self._mapped(owner)
+            return references.read_attribute(owner, node.attr)
+        given = ast.copy_location(ast.Attribute(_Given(owner), node.attr, node.ctx), node)
+        return super().visit_Attribute(given)
+
+    def _mapped(self, module: Any) -> Any:
+        """The module that a backend puts in the place of another, such as its `libdevice`."""
+        replacements = self.builder.module_map
+        while module.__name__ in replacements and replacements[module.__name__].__name__ != module.__name__:
+            module = replacements[module.__name__]
+        return module
+
+    def visit__Given(self, node: _Given) -> Any:
+        return node.value
+
     def visit_ListComp(self, node: Any) -> Any:
         if self.unit is not None and versions.comprehension_filters_are_ignored():
             for test in (test for part in node.generators for test in part.ifs):
@@ -560,7 +281,7 @@ class RecoveringGenerator(_Stock):  # type: ignore[misc,valid-type]
             return super().call_JitFunction(fn, args, kwargs, *rest, **more)
         if len(self.rec.path) >= _DEEPEST:
             raise RecursionError(f"calls of jit functions are nested more than {_DEEPEST} deep")
-        site = next((n for n in reversed(self.nodes) if isinstance(n, ast.Call) and spans.has_place(n)), None)
+        site: Any = next((n for n in reversed(self.nodes) if isinstance(n, ast.Call) and spans.has_place(n)), None)
         site = site or next((n for n in reversed(self.nodes) if spans.has_place(n)), self.function)
         problems = facts.binding_problems(fn, list(args), dict(kwargs))
         if problems is not None:
@@ -604,18 +325,38 @@ def _printing(stock: Callable[[Any, ast.Call], Any]) -> Callable[[Any, ast.Call]
     return lambda generator, node: generator.print_static(node, stock)
 
 
+def _read(owner: Any, name: Any, *default: Any) -> Any:
+    """`getattr` of a kernel: what a dot may read, and no more."""
+    try:
+        return references.read_attribute(owner, name)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
+
+
+def _has(owner: Any, name: Any) -> bool:
+    absent = object()
+    return _read(owner, name, absent) is not absent
+
+
 @contextlib.contextmanager
 def installed(recorder: Recorder) -> Iterator[None]:
     """Put the recovering generator, reporting to `recorder`, where `ast_to_ttir` and calls of helpers look it up."""
     static = {
         function: _printing(stock) if getattr(function, "__name__", "") == "static_print" else stock
-        for function, stock in _Stock.statically_implemented_functions.items()
+        for function, stock in Stock.statically_implemented_functions.items()
     }
-    made = type("RecoveringGenerator", (RecoveringGenerator,), {"rec": recorder, "statically_implemented_functions": static})
+    names = {**Stock.builtin_namespace, "getattr": _read, "hasattr": _has}
+    made = type(
+        "RecoveringGenerator",
+        (RecoveringGenerator,),
+        {"rec": recorder, "statically_implemented_functions": static, "builtin_namespace": names},
+    )
     code_generator.CodeGenerator = made
-    code_generator.ContainsReturnChecker = _ReturnChecker
+    code_generator.ContainsReturnChecker = ReturnChecker
     try:
         yield
     finally:
-        code_generator.CodeGenerator = _Stock
-        code_generator.ContainsReturnChecker = _StockReturnChecker
+        code_generator.CodeGenerator = Stock
+        code_generator.ContainsReturnChecker = StockReturnChecker

@@ -10,7 +10,7 @@ what Triton accepts is never touched.
 from __future__ import annotations
 
 import ast
-from typing import Any, Optional
+from typing import Any
 
 from triton.language import core
 
@@ -35,7 +35,7 @@ class Region:
 
     def __init__(self, node: ast.AST, origins: dict[str, Any], marks: set[str]) -> None:
         self.node: Any = node
-        self.liveins: Optional[dict[str, Any]] = None
+        self.liveins: dict[str, Any] | None = None
         self.ignore: frozenset[str] = frozenset()
         self.real = False
         self.start: dict[str, Any] = {}
@@ -117,7 +117,7 @@ def _finish_body(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
             _put_back(generator, name, live)
 
 
-def _loop_complaint(generator: Any, name: str, value: Any, live: Any) -> Optional[str]:
+def _loop_complaint(generator: Any, name: str, value: Any, live: Any) -> str | None:
     try:
         generator._verify_loop_carried_variable(name, value, live)
     except AssertionError as error:
@@ -149,7 +149,7 @@ def _loop_fault(generator: Any, region: Region, name: str, live: Any, value: Any
 # ------------------------------------------------------------------------------------------------ branches
 
 
-def _handles(value: Any) -> Optional[list[Any]]:
+def _handles(value: Any) -> list[Any] | None:
     """The IR values behind a value; None for what has none and cannot be merged."""
     found: list[Any] = []
     try:
@@ -223,7 +223,7 @@ def _finish_else(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
             region.unknown.add(name)
 
 
-def _merge_complaint(name: str, then: Any, other: Any) -> Optional[str]:
+def _merge_complaint(name: str, then: Any, other: Any) -> str | None:
     try:
         kinds = then.type, other.type
     except AttributeError as error:
@@ -244,7 +244,7 @@ def _initial_fault(
 
 
 def _branch_fault(
-    generator: Any, region: Region, name: str, text: str, then: Any, other: Any, initial: Optional[Any]
+    generator: Any, region: Region, name: str, text: str, then: Any, other: Any, initial: Any | None
 ) -> None:
     unit, node = generator.unit, region.node
     arms = {}

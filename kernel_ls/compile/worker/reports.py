@@ -26,10 +26,14 @@ def chain(error: BaseException) -> Iterator[BaseException]:
             return
         following = current.__cause__
         context = current.__context__
-        if following is None and context is not None and isinstance(current, CompilationError):
-            if current.__suppress_context__ and current.error_message == repr(context):
-                following = context
+        if following is None and context is not None and _wraps(current, context):
+            following = context
         current = following
+
+
+def _wraps(error: BaseException, context: BaseException) -> bool:
+    wrapper = isinstance(error, CompilationError) and error.__suppress_context__
+    return wrapper and error.error_message == repr(context)  # type: ignore[attr-defined]
 
 
 def innermost(error: BaseException) -> BaseException:
@@ -83,9 +87,9 @@ def _failing_node(generator: Any, error: BaseException, statement: ast.AST, trai
         node = placed[-1] if placed else statement
     # The generator makes a binary operation of `x += y`; the fault stands in the statement that the user wrote.
     for outer in placed:
-        if isinstance(outer, ast.AugAssign) and isinstance(node, (ast.BinOp, ast.Assign)):
-            if facts.place(outer) == facts.place(node):
-                return outer
+        made = isinstance(outer, ast.AugAssign) and isinstance(node, (ast.BinOp, ast.Assign))
+        if made and facts.place(outer) == facts.place(node):
+            return outer
     return node if spans.has_place(node) else statement
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Optional
+from typing import Any
 
 WireSpan = list[Any]
 
@@ -22,8 +22,8 @@ def of(unit: str, node: Any) -> WireSpan:
     return [unit, line, column, *end]
 
 
-def _header_end(node: ast.AST) -> Optional[tuple[int, int]]:
-    last: Optional[ast.AST] = None
+def _header_end(node: ast.AST) -> tuple[int, int] | None:
+    last: ast.AST | None = None
     if isinstance(node, (ast.If, ast.While)):
         last = node.test
     elif isinstance(node, (ast.For, ast.AsyncFor)):

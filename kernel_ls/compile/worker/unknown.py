@@ -6,7 +6,7 @@ becomes IR: reading it raises `Poisoned`, which the recovery of the statement th
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from triton.compiler.errors import CompilationError
 
@@ -33,10 +33,10 @@ class FaultedType:
         failure: what ended the generation of a library function; it is raised again for each call of it.
     """
 
-    def __init__(self, failure: Optional[BaseException] = None) -> None:
+    def __init__(self, failure: BaseException | None = None) -> None:
         self._failure = failure
 
-    def _unflatten_ir(self, handles: Any, cursor: int) -> Any:
+    def _unflatten_ir(self, handles: Any, cursor: int) -> Any:  # noqa: ARG002 - the shape of Triton's types
         if self._failure is not None:
             raise self._failure
         raise Poisoned

@@ -40,10 +40,9 @@ def returns_are_settled_at_the_end() -> bool:
     return hasattr(CodeGenerator, "handle_returns")
 
 
-def verify(module: Any) -> bool:
-    """Run the module's verifier; diagnostics go to file descriptor 2."""
-    check = getattr(module, "verify_with_diagnostics", None) or module.verify
-    return bool(check())
+def modules_are_mapped_at_attributes() -> bool:
+    """Whether a backend's replacement of a module is also followed for `a.b` (`tl.extra.libdevice`)."""
+    return hasattr(CodeGenerator, "get_Attribute")
 
 
 def first_column(kernel: Any) -> int:

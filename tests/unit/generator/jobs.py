@@ -8,7 +8,9 @@ from typing import Any
 _LIBRARIES = {"triton", "math"}
 
 
-def job(text: str, kernel: str, spec: str, *, target: str = "cuda:90", collect: tuple[str, ...] = (), budget: float = 30.0) -> dict[str, Any]:
+def job(
+    text: str, kernel: str, spec: str, *, target: str = "cuda:90", collect: tuple[str, ...] = (), budget: float = 30.0
+) -> dict[str, Any]:
     """`Job.wire()` of a kernel of `text`; `spec` is in pin notation: `x_ptr=*fp32 n=i32 BLOCK=64 num_warps=4`.
 
     An integer is a constexpr; `i32=1` style values do not exist, write `n=1` for a parameter that was specialized to 1.
@@ -66,9 +68,13 @@ def _value(node: ast.expr, known: dict[str, Any]) -> Any:
             return {**base, "name": f"{base['name']}.{node.attr}"}
         return {"k": "ref", "path": f"{base['path']}.{node.attr}"}
     if isinstance(node, ast.Name):
-        return known[node.id] if node.id in known else {"k": "ref", "path": f"builtins.{node.id}"}
+        return known.get(node.id, {"k": "ref", "path": f"builtins.{node.id}"})
     value = ast.literal_eval(node)
-    return {"k": "tuple", "items": [{"k": "lit", "v": v} for v in value]} if isinstance(value, tuple) else {"k": "lit", "v": value}
+    return (
+        {"k": "tuple", "items": [{"k": "lit", "v": v} for v in value]}
+        if isinstance(value, tuple)
+        else {"k": "lit", "v": value}
+    )
 
 
 def _unit(text: str, node: ast.FunctionDef, known: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +91,9 @@ def _unit(text: str, node: ast.FunctionDef, known: dict[str, Any]) -> dict[str, 
             role = "jit"
             options = {"noinline": True} if "noinline=True" in decorator else {}
     arguments = node.args.args
-    defaults = dict(zip([a.arg for a in arguments][len(arguments) - len(node.args.defaults) :], node.args.defaults))
+    defaults = dict(
+        zip([a.arg for a in arguments[len(arguments) - len(node.args.defaults) :]], node.args.defaults, strict=True)
+    )
     read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     return {
         "name": node.name,

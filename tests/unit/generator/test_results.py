@@ -106,7 +106,11 @@ def k(src, dst):
         "",
     )
     (fault,) = result["faults"]
-    assert (fault["span"][:3], fault["node"], fault["facts"]["callee"]) == (["m:k", 2, 18], "Call", "triton.language.sum")
+    assert (fault["span"][:3], fault["node"], fault["facts"]["callee"]) == (
+        ["m:k", 2, 18],
+        "Call",
+        "triton.language.sum",
+    )
     assert fault["path"] == []
 
 
@@ -246,3 +250,41 @@ def k(dst, N: tl.constexpr):
     )
     assert [(f["span"][1], f["facts"]["event"]) for f in result["faults"]] == [(2, "global"), (4, "expression")]
     assert result["faults"][0]["facts"]["callee"] == "m:round_up"
+
+
+def test_a_kernel_cannot_reach_behind_what_it_is_given(generator: Generator) -> None:
+    result = _check(
+        generator,
+        """
+@triton.jit
+def helper(x):
+    return x
+
+
+@triton.jit
+def k(dst):
+    a = tl.load.__globals__
+    b = getattr(helper, "__globals__")
+    c = getattr(tl.core, "os", 3)
+    tl.store(dst, helper(1))
+    tl.store(dst, hasattr(tl, "load"))
+""",
+        "dst=*i32",
+    )
+    assert [(f["span"][1], f["exception"]) for f in result["faults"]] == [(2, "AttributeError"), (3, "AttributeError")]
+
+
+def test_a_backends_library_is_found(generator: Generator) -> None:
+    text = """
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def k(src, dst):
+    tl.store(dst, libdevice.tanh(tl.load(src)))
+"""
+    result = generator(jobs.job(text, "k", "", collect=("ttir",)))
+    assert result["faults"] == []
+    assert "__nv_tanhf" in result["ttir"]
