@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from triton.compiler import code_generator
@@ -80,16 +80,24 @@ class ControlFlowGenerator(NameGenerator):
         region = self.regions[-1] if self.regions and self.regions[-1].node is node else None
         if region is None:
             return super()._find_carries(node, liveins, *args, **kwargs)
-        self.entered.add(id(node))
+        self.enter_loop(region, liveins, kwargs.get("ignore") or (args[0] if args else ()))
+        found = super()._find_carries(node, liveins, *args, **kwargs)
+        self.leave_dry_pass(region)
+        return found
+
+    def enter_loop(self, region: Region, liveins: dict[str, Any], ignore: Iterable[str]) -> None:
+        """A loop's body is about to be generated for the first time, to see which names it changes."""
+        self.entered.add(id(region.node))
         region.liveins = liveins
+        region.ignore = frozenset(ignore)
         # The loop has bound its variable by now, also where one of the same name had died with an earlier loop.
         region.origins, region.marks = dict(self.origins), set(self.after_loop)
-        region.ignore = frozenset(kwargs.get("ignore") or (args[0] if args else ()))
-        found = super()._find_carries(node, liveins, *args, **kwargs)
+
+    def leave_dry_pass(self, region: Region) -> None:
+        """The next pass over the loop's body is the one that is kept."""
         region.real = True
         self.origins = dict(region.origins)
         self.after_loop = set(region.marks)
-        return found
 
     def visit_For(self, node: Any) -> Any:
         if self.unit is None:

@@ -238,7 +238,7 @@ class RecoveringGenerator(ControlFlowGenerator):
             if result is None:
                 result = value
             elif isinstance(result, core.tensor) or isinstance(value, core.tensor):
-                result = self._apply_binary_method("__and__", result, value)
+                result = self.visit(ast.BinOp(_Given(result), ast.BitAnd(), _Given(value)))
             else:
                 result = core.constexpr(bool(result) and bool(value))
         return result
@@ -353,10 +353,23 @@ def installed(recorder: Recorder) -> Iterator[None]:
         (RecoveringGenerator,),
         {"rec": recorder, "statically_implemented_functions": static, "builtin_namespace": names},
     )
+    stock_line = getattr(code_generator, "get_jit_fn_file_line", None)
+
+    def line_of(function: Any) -> tuple[str, int]:
+        # Triton 3.3 asks `inspect` for the text of a function each time; a unit's text starts at its first line.
+        if recorder.unit_of(function) is None:
+            found: tuple[str, int] = stock_line(function)  # type: ignore[misc]
+            return found
+        return function.fn.__code__.co_filename, 1
+
     code_generator.CodeGenerator = made
     code_generator.ContainsReturnChecker = ReturnChecker
+    if stock_line is not None:
+        code_generator.get_jit_fn_file_line = line_of
     try:
         yield
     finally:
         code_generator.CodeGenerator = Stock
         code_generator.ContainsReturnChecker = StockReturnChecker
+        if stock_line is not None:
+            code_generator.get_jit_fn_file_line = stock_line

@@ -26,6 +26,7 @@ class Region:
         liveins: the scope before it; None for what Triton decides or unrolls at compile time.
         ignore: names that Triton does not compare (the loop variable, in versions that do so).
         real: whether the pass over a loop's body is the one that is kept.
+        inline: whether the passes are told apart here because Triton has no method for the first.
         start: the scope at the beginning of that pass.
         then: scope and definitions at the end of an `if`'s first arm.
         unknown: names that hold UNKNOWN after the region.
@@ -38,6 +39,7 @@ class Region:
         self.liveins: dict[str, Any] | None = None
         self.ignore: frozenset[str] = frozenset()
         self.real = False
+        self.inline = False
         self.start: dict[str, Any] = {}
         self.then: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         self.lost_in_then: set[str] = set()
@@ -57,6 +59,10 @@ class Region:
 
 def begin(generator: Any, region: Region, statements: Any) -> None:
     """Before the statements of a body or an arm are generated."""
+    if region.liveins is None and region.is_body(statements) and _is_run_time_loop(generator, region):
+        # Triton 3.3 has no `_find_carries`: both passes are made by the loop's own method.
+        region.inline = True
+        generator.enter_loop(region, dict(generator.lscope), ())
     if region.liveins is None:
         return
     if region.is_orelse(statements):
@@ -77,6 +83,13 @@ def finish(generator: Any, region: Region, statements: Any) -> None:
             _finish_else(generator, region, region.liveins)
     elif region.is_body(statements):
         _finish_body(generator, region, region.liveins)
+        if region.inline and not region.real:
+            generator.leave_dry_pass(region)
+
+
+def _is_run_time_loop(generator: Any, region: Region) -> bool:
+    loop = isinstance(region.node, (ast.For, ast.While))
+    return loop and bool(generator.scf_stack) and generator.scf_stack[-1] is region.node
 
 
 def _is_value(value: Any) -> bool:
@@ -111,7 +124,8 @@ def _finish_body(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
                     _put_back(generator, name, expected)
         elif name in generator.local_defs:
             if live is not UNKNOWN and value is not UNKNOWN and name not in region.settled:
-                complaint = f"Loop carried variable {name} is not a triton value"
+                complaint = _loop_complaint(generator, name, value, live) if region.inline else None
+                complaint = complaint or f"Loop carried variable {name} is not a triton value"
                 _loop_fault(generator, region, name, live, value, complaint)
                 region.settled[name] = value
             _put_back(generator, name, live)

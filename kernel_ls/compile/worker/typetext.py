@@ -9,6 +9,10 @@ from typing import Any
 
 from triton.language import core
 
+_CONSTEXPR_TYPE: Any = getattr(core, "constexpr_type", ())
+_TUPLE_TYPE: Any = getattr(core, "tuple_type", ())
+# Triton 3.3 has no type of constants.
+
 _LONGEST = 200
 """Characters of a constant that are worth showing."""
 
@@ -36,9 +40,9 @@ def type_text(kind: Any) -> str:
 def _type_text(kind: Any) -> str:
     if kind is None:
         return "None"
-    if isinstance(kind, core.constexpr_type):
+    if isinstance(kind, _CONSTEXPR_TYPE):
         return _constant(kind.value)
-    if isinstance(kind, core.tuple_type):
+    if isinstance(kind, _TUPLE_TYPE):
         inner = ", ".join(type_text(t) for t in kind.types)
         return f"({inner},)" if len(kind.types) == 1 else f"({inner})"
     if isinstance(kind, core.pointer_type):
