@@ -1,0 +1,160 @@
+"""Other guesses, where the generator rejected the first: a bounded search over guessed facts alone, led by the faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kernel_ls.model import Argument, EvidenceKind, Fault, Specialization, UnitSpan
+
+from .assemble import element_of
+from .guesses import POINTEES, Candidate
+from .plan import Plan
+from .usage import Usage
+
+_FIRST = 3
+"""Other values of one parameter that are tried before changes of several parameters at once."""
+
+_COMPOUND = frozenset({"For", "While", "If", "With", "FunctionDef", "Module"})
+
+
+def hangs_on_guess(fault: Fault, specialization: Specialization, usage: Usage) -> tuple[str, ...]:
+    """Names of guessed parameters that a fault depends on: by the types, shapes and constants of what takes part in it."""
+    guessed = specialization.assumed
+    if not guessed:
+        return ()
+    event = str(fault.facts.get("event") or "")
+    if event == "global":
+        return ()
+    if event == "setup" or (event in ("verify", "budget") and not _spans(fault)):
+        return guessed
+    params = usage.hangs_on(_spans(fault))
+    return tuple(n for n in guessed if n in params)
+
+
+def _spans(fault: Fault) -> list[UnitSpan]:
+    """The places whose types, shapes and constants take part in a fault."""
+    facts = fault.facts
+    event = str(facts.get("event") or "")
+    found: list[UnitSpan] = []
+    if event == "name":
+        # A name that is unbound is so whatever the types are; only the tests above its assignment matter.
+        return _listed(facts.get("bound_under"))
+    for key in ("initial_span", "then_span", "else_span"):
+        found += _listed([facts.get(key)])
+    found += _listed(facts.get("assign_spans")) + _listed(facts.get("spans"))
+    for operand in facts.get("operands") or ():
+        if isinstance(operand, Mapping):
+            found += _listed([operand.get("span")])
+            origin = operand.get("origin")
+            if isinstance(origin, Mapping):
+                found += _listed([origin.get("span")])
+    if fault.node not in _COMPOUND:
+        found.append(fault.span)
+    elif not found:
+        found.append(replace(fault.span, end_line=fault.span.line, end_column=1 << 20))
+    return found
+
+
+def _listed(spans: object) -> list[UnitSpan]:
+    if not isinstance(spans, (list, tuple)):
+        return []
+    return [
+        UnitSpan(str(s[0]), int(s[1]), int(s[2]), int(s[3]), int(s[4]))
+        for s in spans
+        if isinstance(s, (list, tuple)) and len(s) == 5
+    ]
+
+
+def repair(
+    plan: Plan, specialization: Specialization, faults: Sequence[Fault], tried: Collection[str]
+) -> Specialization | None:
+    """The next specialization worth a try, or None where every guess that the faults hang on has been tried.
+
+    Args:
+        plan: the kernel's plan.
+        specialization: the best attempt so far.
+        faults: what the generator said of that attempt.
+        tried: keys (`Specialization.key`) of what was compiled already.
+    """
+    for changes in _moves(plan, specialization, faults):
+        changed = apply(plan, specialization, changes)
+        if changed.key not in tried:
+            return changed
+    return None
+
+
+def apply(plan: Plan, specialization: Specialization, changes: Mapping[str, Candidate]) -> Specialization:
+    """A specialization with other guesses. What is no guess stays."""
+    arguments = []
+    for argument in specialization.arguments:
+        candidate = changes.get(argument.name)
+        if candidate is None or not argument.guessed:
+            arguments.append(argument)
+            continue
+        evidence = replace(plan.kernel.evidence(candidate), kind=EvidenceKind.REPAIR)
+        pointer = isinstance(candidate.type, str) and candidate.type.startswith("*")
+        arguments.append(Argument(argument.name, candidate.type, evidence, candidate.value, pointer))
+    return replace(specialization, arguments=tuple(arguments))
+
+
+def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) -> Iterator[dict[str, Candidate]]:
+    """Changes of guesses in the order of their promise."""
+    counted: Counter[str] = Counter()
+    for fault in faults:
+        for name in hangs_on_guess(fault, specialization, plan.usage):
+            counted[name] += 1
+    held = {a.name: a for a in specialization.arguments}
+    relevant = sorted(counted, key=lambda n: (-counted[n], list(held).index(n)))
+    if not relevant:
+        return
+    others = {name: _others(plan, held[name]) for name in relevant}
+    yield from ({name: candidate} for name in relevant for candidate in others[name][:1])
+    yield from _together(plan, specialization, relevant)
+    for index in range(1, _FIRST):
+        for name in relevant:
+            if index < len(others[name]):
+                yield {name: others[name][index]}
+    for first in relevant[:4]:
+        for second in relevant[:4]:
+            if first < second and others[first] and others[second]:
+                yield {first: others[first][0], second: others[second][0]}
+    for name in relevant:
+        yield from ({name: candidate} for candidate in others[name][_FIRST:])
+
+
+def _others(plan: Plan, argument: Argument) -> tuple[Candidate, ...]:
+    """The other candidates of a guessed argument."""
+    domain = plan.kernel.domains.get(argument.name, ())
+    now = (str(argument.type), repr(argument.value))
+    return tuple(
+        c for c in domain if c.dims is None and (str(c.type), repr(c.value)) != now
+    )
+
+
+def _together(plan: Plan, specialization: Specialization, relevant: Sequence[str]) -> Iterator[dict[str, Candidate]]:
+    """Changes of one kind for all parameters of a sort: one element type for all, one size for all."""
+    pointers = [a for a in specialization.arguments if a.guessed and element_of(a.type) in POINTEES["float"]]
+    if any(a.name in relevant for a in pointers):
+        for element in POINTEES["float"][:3]:
+            yield {
+                a.name: Candidate(f"*{element}", detail="one element type for all")
+                for a in pointers
+                if isinstance(a.type, str) and a.type.startswith("*")
+            }
+    integers = [a for a in specialization.arguments if a.guessed and element_of(a.type) in ("i32", "i64")]
+    if any(a.name in relevant for a in integers):
+        for element in ("i64", "i32"):
+            yield {a.name: Candidate(f"*{element}", detail="one element type for all") for a in integers}
+    sizes = [a for a in specialization.arguments if a.guessed and a.type == "constexpr" and _is_size(plan, a)]
+    if any(a.name in relevant for a in sizes):
+        for size in (64, 16, 128):
+            yield {
+                a.name: Candidate("constexpr", {"k": "lit", "v": size}, detail="one size for all blocks") for a in sizes
+            }
+
+
+def _is_size(plan: Plan, argument: Argument) -> bool:
+    value = argument.value.get("v") if isinstance(argument.value, dict) else None
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 8
