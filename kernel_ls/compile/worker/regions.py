@@ -14,7 +14,7 @@ from typing import Any
 
 from triton.language import core
 
-from . import facts, spans, typetext
+from . import facts, spans, typetext, versions
 from .unknown import UNKNOWN
 
 
@@ -186,6 +186,7 @@ def _same(value: Any, live: Any) -> bool:
 
 def _finish_then(generator: Any, region: Region, liveins: dict[str, Any]) -> None:
     region.lost_in_then = {n for n, v in generator.lscope.items() if v is UNKNOWN and not _is_value(liveins.get(n))}
+    at_once = not region.node.orelse or versions.each_arm_is_compared_with_the_outside()
     for name, live in liveins.items():
         if not _is_value(live):
             continue
@@ -195,7 +196,7 @@ def _finish_then(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
             _put_back(generator, name, live)
         elif name in region.settled:
             _put_back(generator, name, live)
-        elif not region.node.orelse and not _unchanged(value, live) and not _same(value, live):
+        elif at_once and not _unchanged(value, live) and not _same(value, live):
             _initial_fault(generator, region, name, live, value, "then")
             _put_back(generator, name, live)
     region.then = (dict(generator.lscope), dict(generator.local_defs))

@@ -27,7 +27,12 @@ def loop_variable_dies_with_loop() -> bool:
 
 def comprehension_filters_are_ignored() -> bool:
     """Whether the `if` of a comprehension is dropped without a word."""
-    return version() < (3, 9)
+    return hasattr(CodeGenerator, "visit_ListComp") and version() < (3, 9)
+
+
+def each_arm_is_compared_with_the_outside() -> bool:
+    """Whether a name keeps its type in the first arm even if the second arm leaves it the same way (Triton 3.3)."""
+    return not hasattr(CodeGenerator, "_find_carries")
 
 
 def while_takes_integers() -> bool:
