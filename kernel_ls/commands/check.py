@@ -65,6 +65,8 @@ async def _run(arguments: argparse.Namespace) -> int:
                 del found.files[path]
     for unread in found.errors:
         say(str(unread))
+    if found.errors and not found.files:
+        return 2
     workers = settings.jobs or os.cpu_count() or 1
     project = project_of(folder, settings, workers=max(1, min(workers, 2 * len(found.files) or 1)))
     try:

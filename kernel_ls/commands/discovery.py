@@ -91,14 +91,15 @@ def walk(
     specs = _outer_specs(folder)
     base = root or folder
     if exclude:
-        specs.append((base, pathspec.GitIgnoreSpec.from_lines(exclude)))
-    yield from _walk(folder, specs, errors if errors is not None else [])
+        # The user's word for this tool: no .gitignore takes it back.
+        specs = [(base, pathspec.GitIgnoreSpec.from_lines(exclude)), *specs]
+    yield from _walk(folder, specs, 1 if exclude else 0, errors if errors is not None else [])
 
 
-def _walk(folder: Path, specs: list[tuple[Path, _Spec]], errors: list[InputError]) -> Iterator[Path]:
+def _walk(folder: Path, specs: list[tuple[Path, _Spec]], excludes: int, errors: list[InputError]) -> Iterator[Path]:
     own = _spec_of(folder)
     if own is not None:
-        specs = [(folder, own), *specs]
+        specs = [*specs[:excludes], (folder, own), *specs[excludes:]]
     try:
         entries = sorted(os.scandir(folder), key=lambda e: e.name)
     except OSError as error:
@@ -110,7 +111,7 @@ def _walk(folder: Path, specs: list[tuple[Path, _Spec]], errors: list[InputError
         if entry.is_dir(follow_symlinks=False):
             if entry.name in NEVER or (path / "pyvenv.cfg").is_file() or _ignored(path, True, specs):
                 continue
-            yield from _walk(path, specs, errors)
+            yield from _walk(path, specs, excludes, errors)
         elif entry.name.endswith(".py") and not _ignored(path, False, specs):
             try:
                 if entry.is_file() and _mentions_kernels(path):
