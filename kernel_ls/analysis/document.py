@@ -35,6 +35,8 @@ class ParsedDocument:
     tree: ast.Module
     broken: tuple[BrokenRegion, ...] = ()
     lines: list[str] = field(default_factory=list, repr=False)
+    memo: dict[str, object] = field(default_factory=dict, repr=False)
+    """What pure functions of this document have computed once, by the function's name."""
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.positions import span_of
@@ -124,37 +124,61 @@ def find(document: ParsedDocument) -> tuple[JitFunction, ...]:
 
 
 def functions(document: ParsedDocument) -> tuple[JitFunction, ...]:
-    """Every `def` of the document, in order of the text. Asynchronous functions are never kernels and are left out."""
-    aliases = imported_names(document.tree)
+    """Every `def` of the document, in order of the text. Asynchronous functions are never kernels and are left out.
+
+    So are jit functions of which a statement does not parse: half a kernel has faults that the whole has not.
+    """
+    known = document.memo.get("functions")
+    if known is None:
+        known = document.memo["functions"] = tuple(_functions(document))
+    return cast("tuple[JitFunction, ...]", known)
+
+
+def _functions(document: ParsedDocument) -> Iterator[JitFunction]:
+    aliases, definitions = _survey(document.tree)
+    damaged = {(b.enclosing, b.lines) for b in document.broken if b.enclosing and not b.is_definition}
     seen: dict[str, int] = {}
-    found = []
-    for node, scopes in _definitions(document.tree, ()):
+    for node, scopes in definitions:
         qualname = _qualname(node.name, scopes)
         seen[qualname] = seen.get(qualname, 0) + 1
         key = qualname if seen[qualname] == 1 else f"{qualname}#{seen[qualname]}"
         decorators = tuple(_decorator(d, aliases, document) for d in node.decorator_list)
         dialect: Literal["triton", "gluon"] = "gluon" if any(d.kind == "gluon" for d in decorators) else "triton"
         parameters = tuple(_parameters(node, document))
-        found.append(JitFunction(document, node.name, qualname, key, node, scopes, dialect, decorators, parameters))
-    return tuple(found)
+        function = JitFunction(document, node.name, qualname, key, node, scopes, dialect, decorators, parameters)
+        last = node.end_lineno or node.lineno
+        if function.is_jit and any(n == qualname and node.lineno <= at + 1 <= last for n, (at, _) in damaged):
+            continue
+        yield function
 
 
-def imported_names(tree: ast.AST) -> dict[str, str]:
+def imported_names(tree: ast.Module) -> dict[str, str]:
     """What each name that an `import` anywhere in the tree binds stands for, as a dotted name.
 
     Relative imports keep their leading dots.
     """
     names: dict[str, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                bound = alias.asname or alias.name.split(".")[0]
-                names[bound] = alias.name if alias.asname else bound
-        elif isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{module}.{alias.name}" if module else alias.name
+        _bind(node, names)
     return names
+
+
+def _bind(node: ast.AST, names: dict[str, str]) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            bound = alias.asname or alias.name.split(".")[0]
+            names[bound] = alias.name if alias.asname else bound
+    elif isinstance(node, ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        for alias in node.names:
+            if alias.name == "*":
+                for path in _KINDS:
+                    if path.startswith(f"{module}.") and "." not in path[len(module) + 1 :]:
+                        names.setdefault(path[len(module) + 1 :], path)
+            elif module.endswith("."):
+                names[alias.asname or alias.name] = module + alias.name
+            else:
+                names[alias.asname or alias.name] = f"{module}.{alias.name}"
 
 
 def dotted(node: ast.AST) -> str:
@@ -176,14 +200,56 @@ def resolve(name: str, aliases: dict[str, str]) -> str:
     return f"{base}.{rest}" if rest else base
 
 
-def _definitions(node: ast.AST, scopes: tuple[Scope, ...]) -> Iterator[tuple[ast.FunctionDef, tuple[Scope, ...]]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef):
-            yield child, scopes
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield from _definitions(child, (*scopes, child))
-        elif not isinstance(child, ast.expr):
-            yield from _definitions(child, scopes)
+_LEAVES = frozenset(
+    {ast.Expr, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Assert, ast.Pass, ast.Raise, ast.Delete, ast.Global}
+)
+_Definition = tuple[ast.FunctionDef, tuple[Scope, ...]]
+
+
+def _survey(tree: ast.Module) -> tuple[dict[str, str], list[_Definition]]:
+    """What names stand for by imports and plain assignments, and every `def` with the scopes around it.
+
+    One pass over the statements, never into an expression; a stack of its own, since a chain of `elif` nests deeply.
+    """
+    names: dict[str, str] = {}
+    renamed: list[ast.Assign] = []
+    definitions: list[_Definition] = []
+    stack: list[tuple[ast.AST, tuple[Scope, ...]]] = [(tree, ())]
+    while stack:
+        node, scopes = stack.pop()
+        kind = type(node)
+        if kind in _LEAVES:
+            continue
+        if isinstance(node, ast.Assign):
+            if isinstance(node.value, (ast.Attribute, ast.IfExp, ast.Name)):
+                renamed.append(node)
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            _bind(node, names)
+            continue
+        if isinstance(node, ast.FunctionDef):
+            definitions.append((node, scopes))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            scopes = (*scopes, node)
+        children: list[ast.AST] = []
+        for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+            children += getattr(node, field, ())
+        stack.extend((child, scopes) for child in reversed(children))
+    for assignment in renamed:
+        _rename(assignment, names)
+    return names, definitions
+
+
+def _rename(node: ast.Assign, names: dict[str, str]) -> None:
+    """`my_jit = triton.jit`, or one of two of which the other may be anything: the name is a decorator's other name."""
+    value = node.value
+    for choice in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+        resolved = resolve(dotted(choice), names)
+        if resolved in _KINDS:
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    names.setdefault(target.id, resolved)
+            return
 
 
 def _qualname(name: str, scopes: tuple[Scope, ...]) -> str:
@@ -198,11 +264,17 @@ def _qualname(name: str, scopes: tuple[Scope, ...]) -> str:
 def _decorator(node: ast.expr, aliases: dict[str, str], document: ParsedDocument) -> Decorator:
     callee = node.func if isinstance(node, ast.Call) else node
     # `@partial(triton.jit, noinline=True)` decorates as its first argument does.
-    if isinstance(node, ast.Call) and resolve(dotted(callee), aliases) in ("functools.partial", "partial") and node.args:
+    if (
+        isinstance(node, ast.Call)
+        and resolve(dotted(callee), aliases) in ("functools.partial", "partial")
+        and node.args
+    ):
         callee = node.args[0]
     name = dotted(callee)
     resolved = resolve(name, aliases)
-    return Decorator(name, resolved, _KINDS.get(resolved, "other"), node, span_of(node, document.lines))
+    # `from .compat import triton` hands Triton on: what is written as Triton's is taken to be.
+    kind = _KINDS.get(resolved) or (_KINDS.get(name) if resolved.endswith(f".{name}") else None) or "other"
+    return Decorator(name, resolved, kind, node, span_of(node, document.lines))
 
 
 def _parameters(node: ast.FunctionDef, document: ParsedDocument) -> Iterator[Parameter]:

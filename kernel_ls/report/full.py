@@ -49,7 +49,7 @@ def _finding(finding: Finding, report: CheckReport) -> Text:
         text.append(f"  {line}\n")
     gutter = max(len(str(place.span.start.line + _MOST_LINES)) for place in _places(finding))
     text.append_text(_frame(finding.location, "", report, gutter, style, "-->"))
-    for related in finding.related:
+    for related in dict.fromkeys(finding.related):
         text.append_text(_frame(related.location, related.message, report, gutter, "bold blue", ":::"))
     pad = " " * gutter
     for label, content in _notes(finding):

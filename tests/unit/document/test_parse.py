@@ -316,7 +316,7 @@ def test_any_text_is_a_document(text: str) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.sampled_from(KERNELS.split("\n") + ["def f(", '"""', "    x = (", ")", "else:"]), max_size=40))
+@given(st.lists(st.sampled_from([*KERNELS.split("\n"), "def f(", '"""', "    x = (", ")", "else:"]), max_size=40))
 def test_any_order_of_lines_is_a_document(lines: list[str]) -> None:
     document = parse("\n".join(lines), "k.py")
     kernels.find(document)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.edits import parenthesised
+from kernel_ls.analysis.rules.facts import block, event, notation, scalar, to_span
+from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
+from kernel_ls.analysis.rules.syntax import UnitTree
+from kernel_ls.model import Fault, Fix, UnitSpan
+
+_MISMATCH = re.compile(r"Mismatched type for (\S+) between then block \((.+)\) and else block \((.+)\)", re.DOTALL)
+_INITIAL = re.compile(
+    r"initial value for `(\S+)` is of type (.+?), but the (then|else) block redefines it as (.+)", re.DOTALL
+)
+
+
+class BranchType(Rule):
+    """The two ways through a run-time `if` leave a variable with two types.
+
+    What it finds:
+        A name that the arms of an `if` on a run-time value bind to values of different data type, shape or kind, and a
+        name whose type an arm changes while the other way leaves it as it was.
+
+    Why it is a fault:
+        After the `if` the name is one value in the compiled code, with one type, whichever way the program went. An
+        `if` on a `tl.constexpr` has no such limit: only the arm that holds is compiled.
+
+    Example:
+        if flag > 0:
+            y = x.to(tl.float16)
+        else:
+            y = x.to(tl.float32)
+
+    Instead:
+        if flag > 0:
+            y = x.to(tl.float16).to(tl.float32)
+        else:
+            y = x.to(tl.float32)
+
+    Triton versions:
+        All. Triton points at the `if`.
+
+    Fix and its safety:
+        Converts the later assignment to the other's type. The value is then rounded to that type.
+    """
+
+    code = "branch-type"
+    summary = "the arms of a run-time `if` give a variable two types"
+    priority = 12
+
+    def match(self, fault: Fault, context: RuleContext) -> Match | None:
+        if str(fault.facts.get("kind") or "if") == "ternary":
+            return None
+        if event(fault) != "branch" and not (_MISMATCH.search(fault.text) or _INITIAL.search(fault.text)):
+            return None
+        name, then_type, else_type, initial = _read(fault)
+        tree = context.tree(fault.span.unit)
+        then_span, else_span = to_span(fault.facts.get("then_span")), to_span(fault.facts.get("else_span"))
+        if then_span is None and else_span is None:
+            then_span, else_span = _arms(fault, name, tree)
+        start = to_span(fault.facts.get("initial_span"))
+        related: list[tuple[str, UnitSpan]] = []
+        place = else_span or then_span or fault.span
+        if then_span is not None and else_span is not None:
+            related.append((f"`{name}` is {then_type} in the other arm" if then_type else "the other arm", then_span))
+            message = f"`{name}` is {then_type} in one arm of the `if` and {else_type} in the other"
+            if initial and then_type == initial:
+                message = f"`{name}` is {initial} before the `if` and in its first arm, and {else_type} here"
+            elif initial and else_type == initial:
+                place, related = then_span, []
+                message = f"`{name}` is {initial} before the `if` and becomes {then_type} in this arm"
+        else:
+            changed = then_type if then_span is not None else else_type
+            message = f"`{name}` is {initial or 'of another type'} before the `if` and becomes {changed} in this arm"
+        if start is not None:
+            related.append((f"`{name}` is {initial} before the `if`" if initial else "bound before the `if`", start))
+        node = tree.node_at(fault.span)
+        branch = tree.enclosing(node, ast.If) if node is not None else None
+        if isinstance(branch, ast.If):
+            related.append(("the `if` is decided when the kernel runs", tree.span(branch.test)))
+        return Match(place, message + "; a variable has one type after a run-time `if`.", tuple(related))
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        _, then_type, else_type, initial = _read(fault)
+        tree = context.tree(fault.span.unit)
+        wanted = initial or then_type
+        changed = else_type if else_type != wanted else then_type
+        statement = tree.statement(tree.node_at(match.span) or tree.module)
+        first, then = block(wanted), block(changed)
+        if (first.shape if first else ()) != (then.shape if then else ()) or scalar(wanted) not in DTYPE_NAMES:
+            return
+        if scalar(changed) not in DTYPE_NAMES or not isinstance(statement, ast.Assign):
+            return
+        if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+            value, text = statement.value, tree.source_of(statement.value)
+            dtype = DTYPE_NAMES[scalar(wanted)]
+            yield context.fix(f"Convert to {dtype}", (tree.span(value), f"{parenthesised(value, text)}.to({dtype})"))
+
+
+def _read(fault: Fault) -> tuple[str, str, str, str]:
+    facts = fault.facts
+    name, initial = str(facts.get("name") or ""), str(facts.get("initial") or "")
+    then_type, else_type = str(facts.get("then") or ""), str(facts.get("else") or "")
+    found = _MISMATCH.search(fault.text)
+    if found is not None:
+        name = name or found.group(1)
+        then_type, else_type = then_type or notation(found.group(2)), else_type or notation(found.group(3))
+    found = _INITIAL.search(fault.text)
+    if found is not None:
+        name, initial = name or found.group(1), initial or notation(found.group(2))
+        if found.group(3) == "then":
+            then_type = then_type or notation(found.group(4))
+        else:
+            else_type = else_type or notation(found.group(4))
+    return name, then_type, else_type, initial
+
+
+def _arms(fault: Fault, name: str, tree: UnitTree) -> tuple[UnitSpan | None, UnitSpan | None]:
+    """The last assignment of the name in either arm, read from the text."""
+    node = tree.node_at(fault.span)
+    branch = tree.enclosing(node, ast.If) if node is not None else None
+    if not isinstance(branch, ast.If):
+        return None, None
+    then, other = (
+        [s for statement in arm for s in tree.assignments(name, statement)] for arm in (branch.body, branch.orelse)
+    )
+    return (tree.span(then[-1]) if then else None), (tree.span(other[-1]) if other else None)

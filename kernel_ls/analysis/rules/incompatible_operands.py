@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.facts import Operand, is_float, is_pointer, notation, operands
+from kernel_ls.analysis.rules.syntax import UnitTree, shorten
+from kernel_ls.model import Fault, Fix, UnitSpan
+
+_TEXT = re.compile(
+    r"invalid operands of type (.+) and (.+)|unexpected (?:type|signedness) |cannot add pointers together|"
+    r"Cannot use /, #, or % with|Cannot mod |Unexpected dtype|is out of range for type|"
+    r"between an unsigned tensor and a negative scalar|wrong type argument to unary|cannot convert .+ of type .+ to tensor|"
+    r"both operands of fdiv must have|fdiv requires floating-point|Nonrepresentable integer|"
+    r"Only floating point clamp is supported|expected (?:integer type|matching operand types)|"
+    r"unsupported operand type\(s\)|can't multiply sequence|can only concatenate|not supported between instances of|"
+    r"bad operand type for unary|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
+    re.DOTALL,
+)
+_NO_METHOD = re.compile(r"'(\w+)' object has no attribute '(__\w+__|logical_and|logical_or)'")
+
+
+class IncompatibleOperands(Rule):
+    """An operator whose operands have types that it cannot take.
+
+    What it finds:
+        A pointer plus a float, a sum of pointers, bitwise operators on floats, `%` of integers of different
+        signedness, an operator on None, a tuple or a string, and a constant that the other operand's type cannot hold.
+
+    Why it is a fault:
+        The operation has no meaning on these types. The most frequent case is `/` on integers in an offset: it gives a
+        float, also where the division has no remainder.
+
+    Example:
+        half = n / 2
+        x = tl.load(x_ptr + half)
+
+    Instead:
+        half = n // 2
+        x = tl.load(x_ptr + half)
+
+    Triton versions:
+        All.
+
+    Fix and its safety:
+        `//` for `/` where the float comes from dividing integers. For negative numbers Triton's `//` rounds towards
+        zero, as C does.
+    """
+
+    code = "incompatible-operands"
+    summary = "operands whose types do not go with the operator"
+    priority = 50
+
+    def match(self, fault: Fault, context: RuleContext) -> Match | None:
+        found = _TEXT.search(fault.text)
+        method = _NO_METHOD.search(fault.text)
+        if found is None and method is None and fault.exception != "IncompatibleTypeErrorImpl":
+            return None
+        tree = context.tree(fault.span.unit)
+        node = tree.node_at(fault.span)
+        given = [o for o in operands(fault) if o.role != "func"]
+        place, related = fault.span, _origins(given)
+        left = next((o for o in given if o.role == "left"), given[0] if given else None)
+        right = next((o for o in given if o.role == "right"), given[1] if len(given) > 1 else None)
+        if isinstance(node, (ast.BinOp, ast.Compare, ast.AugAssign)) and left is not None and right is not None:
+            return Match(place, _binary(left, right, fault.text, node, tree), related)
+        if isinstance(node, ast.UnaryOp):
+            shown = f" ({given[0].type})" if given and given[0].type else ""
+            return Match(place, f"`{shorten(tree.source_of(node.operand))}`{shown} has no such operator.", related)
+        if left is not None and right is not None and len(given) == 2 and isinstance(node, ast.Call):
+            name = tree.source_of(node.func)
+            return Match(place, f"`{name}` cannot take {left.described} and {right.described}.", related)
+        if found is not None and found.group(1):
+            first, second = notation(found.group(1)), notation(found.group(2))
+            return Match(place, f"{first} and {second} do not go together here.", related)
+        return Match(place, _plain(fault.text), related)
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        tree = context.tree(match.span.unit)
+        if not any(is_pointer(o.type) for o in operands(fault)):
+            return
+        for division in _divisions(fault, tree):
+            yield floor_division(division, tree, context)
+
+
+def floor_division(node: ast.BinOp, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """`//` in place of the `/` of a division."""
+    between = UnitSpan(
+        tree.unit,
+        node.left.end_lineno or node.left.lineno,
+        node.left.end_col_offset or 0,
+        node.right.lineno,
+        node.right.col_offset,
+    )
+    text = tree.text(between)
+    slash = text.find("/")
+    if slash < 0 or "\n" in text or "//" in text:
+        return None
+    column = between.column + len(text[:slash].encode())
+    return context.fix("Divide with `//`", (UnitSpan(tree.unit, between.line, column, between.line, column + 1), "//"))
+
+
+def _divisions(fault: Fault, tree: UnitTree) -> list[ast.BinOp]:
+    """Divisions from which a float operand comes: in the expression itself or where a name in it was assigned."""
+    roots: list[ast.AST] = []
+    for o in operands(fault):
+        if o.type and is_float(o.type):
+            for span in (o.span, o.origin):
+                node = tree.node_at(span) if span is not None and span.unit == tree.unit else None
+                if node is not None:
+                    roots.append(node)
+    found = [n for root in roots for n in ast.walk(root) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+    if not found:
+        for root in roots:
+            for name in [n.id for n in ast.walk(root) if isinstance(n, ast.Name)]:
+                for statement in tree.assignments(name):
+                    found += [
+                        n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)
+                    ]
+    return list(dict.fromkeys(found))
+
+
+def _binary(left: Operand, right: Operand, text: str, node: ast.AST, tree: UnitTree) -> str:
+    for pointer, other in ((left, right), (right, left)):
+        if is_pointer(pointer.type) and is_float(other.type):
+            message = f"{other.described} is a float and cannot be added to the pointer {pointer.described}."
+            return message + " Use `//` where it comes from a division."
+        if other.type == "None" or other.value == "None":
+            return f"`{shorten(other.source)}` is None and cannot be combined with {pointer.described}."
+        if other.type.startswith("("):
+            return f"`{shorten(other.source)}` is a tuple of {other.type} and cannot be combined with {pointer.described}."
+    if is_pointer(left.type) and is_pointer(right.type):
+        return f"{left.described} and {right.described} are both pointers and cannot be added."
+    if "signedness" in text:
+        return f"{left.described} and {right.described} differ in signedness; cast one of them first."
+    if "out of range" in text:
+        constant, other = (left, right) if left.value is not None else (right, left)
+        return f"{constant.value or constant.source} does not fit into {other.type}, the type of `{shorten(other.source)}`."
+    if "negative scalar" in text:
+        return f"{left.described} and {right.described}: an unsigned block and a negative constant; cast one of them."
+    return f"{left.described} and {right.described} do not go with this operator."
+
+
+def _origins(given: list[Operand]) -> tuple[tuple[str, UnitSpan], ...]:
+    return tuple((f"`{shorten(o.source)}` is {o.type}", o.origin) for o in given if o.origin is not None)
+
+
+def _plain(text: str) -> str:
+    text = " ".join(text.split()).rstrip(".")
+    return text[:1].upper() + text[1:] + "."

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.facts import is_block, is_integer, operand
+from kernel_ls.analysis.rules.syntax import shorten
+from kernel_ls.model import Fault, Fix
+
+_BLOCK = re.compile(r"Boolean value of Tensor with more than one value is ambiguous")
+_KIND = re.compile(r"`if` conditionals can only accept values of type .*, not objects of type (\w+)")
+_TRUTH = re.compile(r"truth value of|__bool__|can only unsplat single-element|can only convert .* to .*scalar")
+
+
+class TensorTruthValue(Rule):
+    """A condition that has no truth value.
+
+    What it finds:
+        `if`, `while`, `not`, `and` or a conditional expression on a block of more than one element; a `while` on an
+        integer; an `if` on a constant that is neither a boolean, an integer nor None.
+
+    Why it is a fault:
+        A program on the GPU takes one way. A block holds many answers; reduce it to one (`tl.max`, `tl.sum`) or select
+        element by element (`tl.where`, `mask=`). A `while` needs a comparison, since an integer is not converted to a
+        boolean there.
+
+    Example:
+        if x > 0:                 # x is a block
+            x = x * 2
+
+    Instead:
+        x = tl.where(x > 0, x * 2, x)
+
+    Triton versions:
+        All. A `while` on an integer prints a module and gives no position before 3.9, which converts it.
+
+    Fix and its safety:
+        `while n:` becomes `while n != 0:`, which means the same.
+    """
+
+    code = "tensor-truth-value"
+    summary = "a condition that has no truth value"
+    priority = 16
+
+    def match(self, fault: Fault, context: RuleContext) -> Match | None:
+        tree = context.tree(fault.span.unit)
+        node = tree.node_at(fault.span)
+        holder = tree.enclosing(node, (ast.If, ast.While, ast.IfExp)) if node is not None else None
+        test = holder.test if isinstance(holder, (ast.If, ast.While, ast.IfExp)) else None
+        given = operand(fault, "test", "cond", "operand")
+        kind = given.type if given is not None else ""
+        if fault.exception == "WhileCondition":
+            place = tree.span(test) if isinstance(holder, ast.While) and test is not None else fault.span
+            text = tree.text(place)
+            if is_block(kind):
+                message = f"`{text}` is a block ({kind}) and has no single truth value; reduce it with `tl.max` or `tl.sum`."
+            else:
+                shown = f" ({kind})" if kind else ""
+                message = f"`{text}`{shown} is not a boolean; a `while` needs a comparison, such as `{text} != 0`."
+            return Match(place, message)
+        if _BLOCK.search(fault.text):
+            place = tree.span(test) if test is not None else fault.span
+            shown = f" ({kind})" if kind else ""
+            return Match(
+                place,
+                f"`{shorten(tree.text(place))}` is a block{shown} and has no single truth value; select with `tl.where` or reduce it first.",
+            )
+        found = _KIND.search(fault.text)
+        if found is not None:
+            place = tree.span(test) if test is not None else fault.span
+            return Match(
+                place,
+                f"`{shorten(tree.text(place))}` is a {found.group(1)}; a condition on a constant must be a bool, an int or None.",
+            )
+        if _TRUTH.search(fault.text):
+            place = tree.span(test) if test is not None else fault.span
+            return Match(place, f"`{shorten(tree.text(place))}` has no truth value while the kernel is compiled.")
+        return None
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        given = operand(fault, "test", "cond", "operand")
+        if fault.exception == "WhileCondition" and (given is None or is_integer(given.type)):
+            node = context.node(match.span)
+            text = context.text(match.span)
+            if isinstance(node, (ast.Name, ast.Call, ast.Attribute)):
+                yield context.fix("Compare with 0", (match.span, f"{text} != 0"))
+            else:
+                yield context.fix("Compare with 0", (match.span, f"({text}) != 0"))
+
+
