@@ -12,11 +12,13 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from kernel_ls.analysis import rules, specialize
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment import Workspace
+from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
@@ -201,6 +203,7 @@ class Checker:
             kernel=function.qualname,
             triton_version=self.options.triton_version,
             target=target,
+            binding=partial(binding_of, self.workspace),
         )
         shown = [
             Shown(

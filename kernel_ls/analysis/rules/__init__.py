@@ -16,11 +16,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kernel_ls.analysis.rules.base import Explanation, Match, Rule, RuleContext, whole_file
+from kernel_ls.analysis.rules.surroundings import Surroundings, surroundings_of
 from kernel_ls.model import CompileResult, Fault, Finding, Fix, Location, Note, Related, UnitSpan
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
-    from kernel_ls.analysis.rules.surroundings import Surroundings
 
 __all__ = [
     "Explanation",
@@ -32,6 +32,7 @@ __all__ = [
     "explanations",
     "registry",
     "rule",
+    "surroundings_of",
 ]
 
 

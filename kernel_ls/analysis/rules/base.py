@@ -34,6 +34,7 @@ from kernel_ls.model import (
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
+    from kernel_ls.analysis.environment.bindings import Binding
     from kernel_ls.analysis.rules.surroundings import Surroundings
 
 DOCUMENTATION = "https://kernel-ls.readthedocs.io/rules/"
@@ -85,6 +86,8 @@ class RuleContext:
     kernel: str = ""
     triton_version: str = ""
     target: Target = DEFAULT_TARGET
+    binding: Callable[[str, str, int], Binding | None] | None = None
+    """`environment.bindings.binding_of` without its workspace."""
     _trees: dict[str, UnitTree] = field(default_factory=dict, repr=False)
 
     def tree(self, unit: str) -> UnitTree:
