@@ -19,6 +19,7 @@ from kernel_ls.analysis import rules, specialize
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment import Workspace
 from kernel_ls.analysis.environment.bindings import binding_of
+from kernel_ls.analysis.environment.modules import Standing
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
@@ -111,20 +112,32 @@ class Checker:
         around = rules.surroundings_of(document, self.workspace)
         return tuple(e.finding for e in rules.check_surroundings(document, around))
 
+    def survey(self, paths: Iterable[str]) -> None:
+        """Learn what the kernels of some files call, so that a helper which they use is not checked by itself."""
+        for path in paths:
+            self.workspace.calls(path)
+
     def roots(self, path: str) -> tuple[JitFunction, ...]:
-        """The jit functions of a file to check by themselves: its kernels, and helpers that no kernel of it calls."""
+        """The jit functions of a file to check by themselves: its kernels, and helpers that no kernel calls.
+
+        Kernels of other files count as far as those files have been read. What stands under a test that is false here is
+        no part of the program.
+        """
         functions = [f.jit for f in self.workspace.functions(path)]
+        functions = [f for f in functions if self.workspace.standing(f) is not Standing.DEAD]
         programs = {f.key: self.workspace.program(f) for f in functions}
-        called: set[str] = set()
-        for function in functions:
-            own = programs[function.key]
-            called.update(unit for unit in own.units if unit != own.kernel)
-        roots = [f for f in functions if programs[f.key].kernel not in called]
-        # Functions that call each other in a ring have no root: then each of them is one.
         covered: set[str] = set()
+        for other in self.workspace.dependents(path):
+            covered |= self.workspace.calls(other)
+        called = covered | self.workspace.calls(path)
+        roots = [f for f in functions if programs[f.key].kernel not in called]
         for function in roots:
             covered.update(programs[function.key].units)
-        roots += [f for f in functions if programs[f.key].kernel not in covered]
+        # Functions that call each other in a ring have no root: then the first of them is one.
+        for function in functions:
+            if programs[function.key].kernel not in covered:
+                roots.append(function)
+                covered.update(programs[function.key].units)
         return tuple(sorted(roots, key=lambda f: f.span.start))
 
     # ------------------------------------------------------------------------------------------ kernels
@@ -138,6 +151,11 @@ class Checker:
         for target in self.options.targets:
             trials += await self._trials(function, program, plan, target, started)
         findings = conclude(trials, describe)
+        if self.workspace.standing(function) is Standing.UNDECIDED:
+            # Whether there is such a kernel hangs on how the module is loaded.
+            findings = tuple(
+                replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings
+            )
         report = KernelReport(
             path=function.path,
             name=function.qualname,
@@ -156,7 +174,7 @@ class Checker:
         for planned in plan.specializations:
             trial = await self._trial(function, program, plan, carry(learned, planned), target, started)
             trials.append(trial)
-            if trial.best.badness == (0, 0):
+            if trial.best.is_clean:
                 learned = guesses(trial.best.specialization)
         if any(t.best.result.status is not Status.DONE for t in trials):
             return trials
@@ -178,7 +196,7 @@ class Checker:
         attempts = [await self._attempt(function, program, first, target, plan)]
         tried = {first.key}
         while (
-            attempts[-1].badness > (0, 0)
+            not attempts[-1].is_clean
             and attempts[-1].result.status is Status.DONE
             and len(attempts) <= self.options.repair_attempts
             and time.monotonic() - started < self.options.kernel_seconds

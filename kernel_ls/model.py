@@ -312,6 +312,8 @@ class CompileResult:
     """Per unit: `[line, column, end_line, end_column, [type, ...]]`, the types an expression had, in order met."""
     reached: Mapping[str, Json] = field(default_factory=dict)
     """Per unit: `[first_line, last_line]` of each statement that was generated."""
+    lost: Mapping[str, Json] = field(default_factory=dict)
+    """Per unit: `[first_line, last_line]` of each statement given up because it reads what another fault left unknown."""
     ttir: str = ""
     seconds: float = 0.0
     truncated: str = ""

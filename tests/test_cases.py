@@ -60,9 +60,9 @@ def test_a_case_that_expects_the_wrong_thing_fails(bench: Bench, tmp_path: Path)
     _write(case, folder)
     outcome = bench.check(folder, case.files, reveals=case.reveals)
     mismatch = match(case.expectations, outcome.findings, bench.interpreter.triton)
-    assert [text.split(":")[1] for text in mismatch.unmet] == ["12"]
-    assert [text.split(":")[1] for text in mismatch.unexpected] == ["11"]
-    assert outcome.types == ("case.py:13: the type is f32, expected f16",)
+    assert [text.split(":")[1] for text in mismatch.unmet] == ["9"]
+    assert [text.split(":")[1] for text in mismatch.unexpected] == ["8"]
+    assert outcome.types == ("case.py:10: the type is f32, expected f16",)
 
 
 def _write(case: Case, folder: Path) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from kernel_ls.model import (
     CompileResult,
@@ -38,7 +39,11 @@ class Shown:
         return (self.finding.code, self.finding.location.path, start.line, start.column)
 
 
-@dataclass(frozen=True, slots=True)
+_ALL = 1 << 30
+"""More statements than any kernel has."""
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One specialization that was compiled, and what it showed."""
 
@@ -47,15 +52,35 @@ class Attempt:
     shown: tuple[Shown, ...] = ()
 
     @property
-    def badness(self) -> tuple[int, int]:
-        """How far from compiling: crashed or not, then the number of error-level findings."""
+    def is_clean(self) -> bool:
+        """Whether it compiled without an error."""
+        return self.result.status is Status.DONE and not any(s.finding.severity is Severity.ERROR for s in self.shown)
+
+    @cached_property
+    def badness(self) -> tuple[int, int, int]:
+        """How far from compiling: not finished, then fewest statements that were generated and are in order, then errors.
+
+        Counting errors alone would prefer a wrong guess at the head of a kernel, which leaves little that could show one.
+        """
         failed = 0 if self.result.status is Status.DONE else 1
-        return (failed, sum(1 for s in self.shown if s.finding.severity is Severity.ERROR))
+        errors = [s for s in self.shown if s.finding.severity is Severity.ERROR]
+        if not errors:
+            return (failed, -_ALL, 0)
+        wrong = [(s.span.unit, s.span.line) for s in errors if s.span is not None]
+        good = 0
+        for unit, found in self.result.reached.items():
+            lost = self.result.lost.get(unit, ())
+            for lines in found:
+                at_fault = any(u == unit and lines[0] <= line <= lines[1] for u, line in wrong)
+                good += not at_fault and lines not in lost
+        return (failed, -good, len(errors))
 
     def reaches(self, span: UnitSpan | None) -> bool:
-        """Whether this attempt generated the statement at `span` (or cannot tell)."""
+        """Whether this attempt generated the statement at `span` from known values (or cannot tell)."""
         if span is None or not self.result.reached:
             return True
+        if any(first <= span.line <= last for first, last in self.result.lost.get(span.unit, ())):
+            return False
         return any(first <= span.line <= last for first, last in self.result.reached.get(span.unit, ()))
 
     def shows(self, identity: tuple[str, str, int, int]) -> bool:
@@ -125,12 +150,12 @@ def _judge(case: _Case, trials: Sequence[Trial], describe: Callable[[Specializat
 
 
 def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
-    """Whether no guess that was tried makes the finding go away.
+    """Whether other guesses were tried and none of them came nearer to compiling without the finding.
 
     A single attempt proves nothing: then nothing else could be tried, and the finding stays a guess's.
     """
     for trial in case.trials:
-        reaching = [a for a in trial.attempts if a.result.status is Status.DONE and a.reaches(case.shown.span)]
-        if len(reaching) < 2 or not all(a.shows(identity) for a in reaching):
+        rivals = [a for a in trial.attempts if a.result.status is Status.DONE and a is not trial.best]
+        if not rivals or any(a.badness <= trial.best.badness and a.reaches(case.shown.span) for a in rivals if not a.shows(identity)):
             return False
     return True

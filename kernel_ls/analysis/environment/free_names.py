@@ -16,8 +16,18 @@ Reads = dict[str, set[tuple[str, ...]]]
 
 
 def reads_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Reads:
-    """The names that a function's body reads from outside, in order of the text. Defaults and annotations are not its body."""
+    """The names that Triton looks up outside a function, in order of the text.
+
+    Its generator visits the annotations and the defaults of the parameters like any expression of the body.
+    """
     walker = _Walker()
+    spec = node.args
+    for argument in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+        if argument.annotation is not None:
+            walker.expression(argument.annotation, set())
+    for default in (*spec.defaults, *spec.kw_defaults):
+        if default is not None:
+            walker.expression(default, set())
     if isinstance(node, ast.Lambda):
         walker.expression(node.body, set(parameters(node.args)))
     else:

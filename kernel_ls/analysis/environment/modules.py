@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis.document import ParsedDocument
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 _MUTATORS = frozenset(
     "append extend insert update setdefault add pop remove clear sort reverse discard popitem".split()
 )
+
+
+class Standing(Enum):
+    """What has become of a definition once its module is loaded."""
+
+    LIVE = "executed"
+    UNDECIDED = "executed or not, depending on something that is not known"
+    DEAD = "not executed: it stands under a test that is false here"
 
 
 class Upto:
@@ -303,6 +312,26 @@ class Module:
                 self._active.discard(key)
             self._tests[key] = self.workspace.domain.truth(value)
         return self._tests[key]
+
+    def standing(self, node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> Standing:
+        """Whether a top-level definition, or one in a top-level `if` or `try`, is executed."""
+        found = Standing.LIVE
+        child, parent = node, parents.get(node)
+        chain: list[tuple[ast.AST, ast.AST]] = []
+        while parent is not None and not isinstance(parent, ast.Module):
+            chain.append((child, parent))
+            child, parent = parent, parents.get(parent)
+        index = next((i for i, statement in enumerate(self.tree.body) if statement is child), 0)
+        for inner, outer in chain:
+            if isinstance(outer, ast.If) and inner is not outer.test:
+                truth = self._test(outer, index)
+                if truth is not None and truth == (inner in outer.orelse):
+                    return Standing.DEAD
+                if truth is None:
+                    found = Standing.UNDECIDED
+            elif isinstance(outer, (ast.ExceptHandler, ast.Try)):
+                found = Standing.UNDECIDED
+        return found
 
     def _attempt(self, node: ast.Try, name: str, index: int, before: Any) -> Any:
         try:

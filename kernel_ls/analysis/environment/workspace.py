@@ -14,7 +14,7 @@ from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument, parse
 from kernel_ls.analysis.environment import closure, library
 from kernel_ls.analysis.environment.domain import EnvironmentDomain
-from kernel_ls.analysis.environment.modules import Module
+from kernel_ls.analysis.environment.modules import Module, Standing
 from kernel_ls.analysis.environment.provider import SourceProvider
 from kernel_ls.analysis.environment.scopes import locate_function
 from kernel_ls.analysis.environment.triton_api import TritonApi
@@ -111,6 +111,7 @@ class Workspace:
         self._functions: dict[str, tuple[ResolvedFunction, ...]] = {}
         self._values: dict[tuple[str, str], FunctionValue] = {}
         self._programs: dict[tuple[str, str], Program] = {}
+        self._calls: dict[str, frozenset[str]] = {}
         self._found: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._missing: set[str] = set()
         """Files and folders (with a final `/`) that imports looked for in vain."""
@@ -167,6 +168,7 @@ class Workspace:
             self._modules.pop(known, None)
             self._kernels.pop(known, None)
             self._functions.pop(known, None)
+            self._calls.pop(known, None)
         self._values = {k: v for k, v in self._values.items() if k[0] not in stale}
         self._programs = {k: v for k, v in self._programs.items() if k[0] not in stale}
 
@@ -421,6 +423,23 @@ class Workspace:
                 return None
             self._values[key] = value
         return self._values[key]
+
+    def calls(self, path: str) -> frozenset[str]:
+        """The units that the jit functions of a file reach beside themselves."""
+        if path not in self._calls:
+            found: set[str] = set()
+            for function in self.functions(path):
+                program = self.program(function.jit)
+                found.update(unit for unit in program.units if unit != program.kernel)
+            self._calls[path] = frozenset(found)
+        return self._calls[path]
+
+    def standing(self, jit: JitFunction) -> Standing:
+        """Whether a function's definition is the one that its module has when it is loaded here."""
+        module = self.module(jit.path)
+        if module is None or jit.scopes:
+            return Standing.LIVE
+        return module.standing(jit.node, jit.document.parents)
 
     def program(self, jit: JitFunction) -> Program:
         """The closed program of a kernel: its text and everything it reads (ARCHITECTURE.md, "Units")."""

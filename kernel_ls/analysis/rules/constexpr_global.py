@@ -51,6 +51,8 @@ class ConstexprGlobal(Rule):
         found = _NAME.search(fault.text)
         if event(fault) != "global" and not (fault.exception == "NameError" and found):
             return None
+        if fault.facts.get("callee"):
+            return None
         name = str(fault.facts.get("name") or (found.group(1) if found else ""))
         kind = str(fault.facts.get("type") or "")
         value = str(fault.facts.get("value") or "")

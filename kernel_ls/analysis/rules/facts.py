@@ -82,8 +82,8 @@ def operand(fault: Fault, *roles: str) -> Operand | None:
 
 
 def arguments(fault: Fault) -> tuple[Operand, ...]:
-    """The operands of a call without the function itself."""
-    return tuple(o for o in operands(fault) if o.role != "func")
+    """The operands of a call without the function itself, and without the module that it was read from."""
+    return tuple(o for o in operands(fault) if o.role != "func" and not (o.role == "self" and o.type.startswith("module ")))
 
 
 def callee(fault: Fault) -> str:

@@ -16,7 +16,7 @@ _TEXT = re.compile(
     r"both operands of fdiv must have|fdiv requires floating-point|Nonrepresentable integer|"
     r"Only floating point clamp is supported|expected (?:integer type|matching operand types)|"
     r"unsupported operand type\(s\)|can't multiply sequence|can only concatenate|not supported between instances of|"
-    r"bad operand type for unary|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
+    r"bad operand type for unary|[Ll]ayout mismatch|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
     re.DOTALL,
 )
 _NO_METHOD = re.compile(r"'(\w+)' object has no attribute '(__\w+__|logical_and|logical_or)'")
@@ -62,6 +62,9 @@ class IncompatibleOperands(Rule):
         node = tree.node_at(fault.span)
         given = [o for o in operands(fault) if o.role != "func"]
         place, related = fault.span, _origins(given)
+        pair = _returned_tuple(given, fault, tree)
+        if pair is not None:
+            return pair
         left = next((o for o in given if o.role == "left"), given[0] if given else None)
         right = next((o for o in given if o.role == "right"), given[1] if len(given) > 1 else None)
         if isinstance(node, (ast.BinOp, ast.Compare, ast.AugAssign)) and left is not None and right is not None:
@@ -83,6 +86,24 @@ class IncompatibleOperands(Rule):
             return
         for division in _divisions(fault, tree):
             yield floor_division(division, tree, context)
+
+
+def _returned_tuple(given: list[Operand], fault: Fault, tree: UnitTree) -> Match | None:
+    """A tuple where a block is wanted, which a call returned: the assignment that keeps all of it is what to change."""
+    if "to tensor" not in fault.text or "tuple" not in fault.text:
+        return None
+    for o in given:
+        if not o.type.startswith("(") or o.origin is None or o.origin.unit != tree.unit:
+            continue
+        statement = tree.node_at(o.origin)
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            called = tree.source_of(statement.value.func)
+            message = (
+                f"`{called}` returns a tuple of {o.type.count(',') + 1}, so that `{o.source}` is no block; "
+                f"unpack it: `first, second = {shorten(tree.source_of(statement.value))}`."
+            )
+            return Match(o.origin, message, (("used as a block here", o.span or fault.span),))
+    return None
 
 
 def floor_division(node: ast.BinOp, tree: UnitTree, context: RuleContext) -> Fix | None:

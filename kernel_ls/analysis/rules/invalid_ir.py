@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import ast
 import re
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.facts import operands
-from kernel_ls.analysis.rules.syntax import shorten
+from kernel_ls.analysis.rules.syntax import UnitTree, dotted, shorten
 from kernel_ls.model import Fault, UnitSpan
 
 _OPERATION = re.compile(r"'([\w.]+)' op (.*)", re.DOTALL)
@@ -44,10 +45,16 @@ class InvalidIr(Rule):
         text = " ".join(fault.text.split())
         place = fault.span
         related: list[tuple[str, UnitSpan]] = []
+        tree = context.tree(fault.span.unit)
         layout = next((o for o in operands(fault) if o.origin is not None and "Layout" in (o.type + (o.value or ""))), None)
         if "warps" in text and layout is not None and layout.origin is not None:
             related.append(("used here", fault.span))
             place = layout.origin
+        elif "layout" in text:
+            definition = _layout_used_at(fault.span, tree)
+            if definition is not None:
+                related.append(("used here", fault.span))
+                place = definition
         found = _OPERATION.search(text)
         if found is not None:
             message = f"The compiler rejects the generated `{found.group(1)}`: {shorten(found.group(2), 200).rstrip('.')}."
@@ -56,3 +63,18 @@ class InvalidIr(Rule):
         else:
             message = "The compiler rejects the code generated for this kernel."
         return Match(place, message, tuple(related))
+
+
+def _layout_used_at(span: UnitSpan, tree: UnitTree) -> UnitSpan | None:
+    """The only definition of the layout that the call at a place takes: a wrong layout is mended where it is made."""
+    call = tree.call_at(span)
+    if call is None:
+        return None
+    for node in [*(k.value for k in call.keywords), *call.args]:
+        if not isinstance(node, ast.Name):
+            continue
+        made = tree.assignments(node.id)
+        value = getattr(made[0], "value", None) if len(made) == 1 else None
+        if isinstance(value, ast.Call) and dotted(value.func).endswith("Layout"):
+            return tree.span(made[0])
+    return None

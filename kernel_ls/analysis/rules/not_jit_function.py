@@ -54,7 +54,8 @@ class NotJitFunction(Rule):
         host = callee(fault) in context.program.units and (
             context.program.units[callee(fault)].get("role") == "host"
         )
-        if found is None and not (host and (fault.exception in _HOST_EXCEPTIONS or _FORGOT.search(fault.text))):
+        read = fault.facts.get("event") == "global" and bool(callee(fault))
+        if found is None and not read and not (host and (fault.exception in _HOST_EXCEPTIONS or _FORGOT.search(fault.text))):
             return None
         tree = context.tree(fault.span.unit)
         name = callee(fault).split(":")[-1] or (found.group(1).split(".")[-1] if found else "the function")

@@ -76,9 +76,10 @@ class PointerExpected(Rule):
 def _pointer(fault: Fault) -> Operand | None:
     given = arguments(fault)
     for o in given:
-        if o.role in ("pointer", "ptr", "base", "arg0", "self"):
+        if o.role in ("pointer", "ptr", "base", "arg0"):
             return o
-    return given[0] if given else None
+    # A method's own object, unless that is the module `tl` of `tl.load`.
+    return next((o for o in given if not o.type.startswith("module ")), None)
 
 
 def _evidence(place: UnitSpan, tree: UnitTree, context: RuleContext) -> tuple[tuple[str, Location], ...]:

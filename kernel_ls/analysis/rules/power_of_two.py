@@ -72,7 +72,11 @@ def _range(fault: Fault) -> str:
     numbers = [int(o.value) for o in given if o.value is not None and re.fullmatch(r"-?\d+", o.value)]
     if len(numbers) >= 2 and len(given) == len(numbers):
         return str(numbers[1] - numbers[0])
-    return str(numbers[-1]) if numbers else ""
+    if numbers:
+        return str(numbers[-1])
+    # The shape is given as a tuple: of its sizes the first that is not a power of two.
+    sizes = [int(n) for o in given if o.value is not None and o.value.startswith(("(", "[")) for n in re.findall(r"\d+", o.value)]
+    return next((str(n) for n in sizes if n & (n - 1) or n == 0), "")
 
 
 def _next_power(value: str) -> str:

@@ -109,7 +109,8 @@ class UnsupportedCall(Rule):
             written = _written(call, tree) or tree.text(fault.span)
             kind = {"tensor": "a run-time value", "constexpr": "a constant"}.get(found.group(1), f"a {found.group(1)}")
             return Match(fault.span, f"`{written}` is {kind} and cannot be called.")
-        if _MATH_TRIPS.search(fault.text) and call is not None:
+        library = callee(fault).partition(".")[0] in ("math", "cmath", "numpy", "operator", "random")
+        if call is not None and (_MATH_TRIPS.search(fault.text) or (library and fault.exception == "TypeError")):
             return Match(fault.span, _message(_written(call, tree), callee(fault) or _written(call, tree)))
         return None
 

@@ -283,7 +283,7 @@ def _sizes(usage: Usage, origin: Origin, of: Any, compared: list[Any]) -> tuple[
     if unrolled:
         order, use, phrase = [UNROLLED, 4, 1, 16, 8], Use.UNROLL, "the bound of an unrolled loop"
     elif direct:
-        order, use, phrase = [TILE, 64, 16, 128, *near, 2, 1, 256], Use.SIZE, "the size of a block"
+        order, use, phrase = [TILE, 64, 16, 128, *near, 2, 256], Use.SIZE, "the size of a block"
     elif Use.SIZE in uses:
         order, use, phrase = [TILE, 64, 16, 2, 1, 4, 128, *near], Use.SIZE, "part of the size of a block"
     elif Use.CONSTANT in uses and Use.NUMBER not in uses:

@@ -24,8 +24,8 @@ UNKNOWN_POINTEE = "*"
 UNKNOWN_NUMBER = "number"
 """The type of a fact that says: a number that is no constant, integral or not."""
 
-_CONFIGS = 3
-"""How many autotuner configurations are looked at: the first, and those that differ most from it."""
+_CONFIGS = 4
+"""How many autotuner configurations are looked at."""
 
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas")
 
@@ -177,23 +177,39 @@ def number(value: Any, evidence: Evidence, specialize: bool = True) -> Fact | No
 
 
 def from_autotune(autotune: Autotune | None) -> tuple[Setting, ...]:
-    """Settings of a few configurations: the first, and those that differ from it most."""
+    """Settings of a few configurations: the first, then those whose values are of a kind not seen yet, then any that differ."""
     if autotune is None:
         return ()
-    known = [c for c in autotune.known_configs() if isinstance(c.kwargs, Mapping)]
+    left = [c for c in autotune.known_configs() if isinstance(c.kwargs, Mapping)]
     chosen: list[ConfigValue] = []
-    for config in known:
-        if not chosen:
-            chosen.append(config)
-        elif len(chosen) < _CONFIGS and all(_distance(config, other) >= 2 for other in chosen):
-            chosen.append(config)
+    for describe in (_kinds, _values):
+        seen = {pair for config in chosen for pair in describe(config)}
+        while left and len(chosen) < _CONFIGS:
+            best = max(left, key=lambda c: len(describe(c) - seen))
+            if chosen and not describe(best) - seen:
+                break
+            if describe is _values and len(_values(best) - seen) < 2:
+                break
+            left.remove(best)
+            chosen.append(best)
+            seen |= describe(best)
     return tuple(_of_config(c, autotune.location) for c in chosen)
 
 
-def _distance(first: ConfigValue, second: ConfigValue) -> int:
-    """In how many meta-parameters two configurations differ; those that are tested for truth weigh the same."""
-    a, b = dict(first.kwargs), dict(second.kwargs)
-    return sum(1 for name in {*a, *b} if to_wire(a.get(name)) != to_wire(b.get(name)))
+def _values(config: ConfigValue) -> set[tuple[str, str]]:
+    """The value of each meta-parameter."""
+    return {(name, str(to_wire(value))) for name, value in dict(config.kwargs).items()}
+
+
+def _kinds(config: ConfigValue) -> set[tuple[str, str]]:
+    """Of what kind each meta-parameter's value is: sizes that are powers of two of 16 or more are all alike to the generator."""
+    found = set()
+    for name, value in dict(config.kwargs).items():
+        kind = str(to_wire(value))
+        if isinstance(value, int) and not isinstance(value, bool) and value > 2:
+            kind = f"{'power' if value & (value - 1) == 0 else 'odd'} {'small' if value < 16 else 'large'}"
+        found.add((name, kind))
+    return found
 
 
 def _of_config(config: ConfigValue, fallback: Location | None) -> Setting:

@@ -17,6 +17,7 @@ from triton.language import core
 from . import facts, spans, typetext, versions
 from .names import NameGenerator
 from .regions import Region
+from .unknown import UNKNOWN
 
 StockReturnChecker = code_generator.ContainsReturnChecker
 _RETURN_IN_LOOP = "Cannot have `return` statements inside `while` or `for` statements in triton."
@@ -60,7 +61,9 @@ class ControlFlowGenerator(NameGenerator):
         for outer in self.regions:
             if outer.liveins is not None and name in outer.liveins:
                 outer.settled[name] = value
-        if not isinstance(value, core.tensor):
+        if value is UNKNOWN:
+            self.forget(name)
+        elif not isinstance(value, core.tensor):
             self.lscope[name] = value
         else:
             try:

@@ -45,6 +45,7 @@ class Recorder:
         self._seen_notes: set[tuple[Any, ...]] = set()
         self._types: dict[str, dict[tuple[int, int, int, int], dict[str, None]]] = {}
         self._reached: dict[str, set[tuple[int, int]]] = {}
+        self._lost: dict[str, set[tuple[int, int]]] = {}
 
     def tick(self) -> None:
         """Called at every node.
@@ -98,6 +99,10 @@ class Recorder:
         """Keep that a statement was generated."""
         self._reached.setdefault(unit, set()).add((lines[0], lines[1]))
 
+    def lose(self, unit: str, lines: list[int]) -> None:
+        """Keep that a statement was given up, because it reads what another fault left without a value."""
+        self._lost.setdefault(unit, set()).add((lines[0], lines[1]))
+
     def result(self, ttir: str = "") -> dict[str, Any]:
         """The wire result (ARCHITECTURE.md, "Results")."""
         return {
@@ -108,6 +113,7 @@ class Recorder:
                 for unit, places in self._types.items()
             },
             "reached": {unit: [list(lines) for lines in sorted(found)] for unit, found in self._reached.items()},
+            "lost": {unit: [list(lines) for lines in sorted(found)] for unit, found in self._lost.items()},
             "ttir": ttir,
             "seconds": time.monotonic() - self.started,
             "truncated": self.truncated,

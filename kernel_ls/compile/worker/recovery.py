@@ -76,6 +76,8 @@ class RecoveringGenerator(ControlFlowGenerator):
 
     def _recover(self, statement: Any, error: Exception, point: Any, ended: bool) -> None:
         reports.report(self, error, statement, self._trail if self._seen is error else ())
+        if isinstance(reports.innermost(error), Poisoned) and spans.has_place(statement):
+            self.rec.lose(str(self.unit), spans.header_lines(statement))
         self._seen, self._trail = None, ()
         self._set_insertion_point_and_loc(*point)
         if not ended and self.builder.get_insertion_block().has_terminator():

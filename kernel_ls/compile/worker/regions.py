@@ -120,7 +120,7 @@ def _finish_body(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
                 complaint = _loop_complaint(generator, name, value, live)
                 if complaint is not None:
                     _loop_fault(generator, region, name, live, value, complaint)
-                    region.settled[name] = value
+                    region.settled[name] = _after_fault(live, value)
                     _put_back(generator, name, expected)
         elif name in generator.local_defs:
             if live is not UNKNOWN and value is not UNKNOWN and name not in region.settled:
@@ -129,6 +129,17 @@ def _finish_body(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
                 _loop_fault(generator, region, name, live, value, complaint)
                 region.settled[name] = value
             _put_back(generator, name, live)
+
+
+def _after_fault(live: Any, value: Any) -> Any:
+    """What a name holds after a loop that changed its type: the new type, which the obvious fix starts it with.
+
+    Nothing is known where the shape changes: no fix is obvious.
+    """
+    if not isinstance(live, core.tensor) or not isinstance(value, core.tensor):
+        return value
+    before, after = ([str(n) for n in getattr(v.type, "shape", ())] for v in (live, value))
+    return value if before == after or not before or not after else UNKNOWN
 
 
 def _loop_complaint(generator: Any, name: str, value: Any, live: Any) -> str | None:

@@ -1,0 +1,368 @@
+"""The evaluator of one course through host code: every test is decided, every launch is noted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel_ls.analysis.environment import FunctionValue, Opaque, Partial, Ref
+from kernel_ls.analysis.environment.domain import module_of
+from kernel_ls.pyeval import MISSING, Budget, Closure, Evaluator, Frame, Raised, Undecided, Unknown
+from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
+
+from . import annotations, tensors
+from .domain import HostDomain, launchable
+from .values import Launcher, Sizes
+
+_ROUNDS = 6
+"""How many rounds of a loop are followed."""
+
+
+@dataclass(eq=False)
+class Given:
+    """One argument as it was evaluated: its value and its syntax, if it has any of its own."""
+
+    value: Any
+    node: ast.expr | None = None
+
+
+@dataclass(eq=False)
+class Noted:
+    """One launch as it was met."""
+
+    kernel: FunctionValue
+    style: str
+    path: str
+    node: ast.AST | None
+    grid: ast.expr | None
+    function: str
+    args: list[Given] = field(default_factory=list)
+    kwargs: dict[str, Given] = field(default_factory=dict)
+    known_args: int = 0
+    """How many of the positional arguments stand before one that is unpacked and not known."""
+    incomplete: bool = False
+
+
+class HostEvaluator(Evaluator):
+    """Evaluates host code in one world."""
+
+    domain: HostDomain
+
+    def __init__(self, domain: HostDomain, budget: Budget) -> None:
+        super().__init__(domain, budget)
+        domain.evaluator = self
+        self.noted: list[Noted] = []
+        self.silent = 0
+        """Whether launches are only followed, not noted."""
+        self.entered: set[ast.AST] = set()
+        """Functions whose bodies were followed."""
+        self.defined: list[FunctionValue] = []
+        """Functions that were defined within functions."""
+
+    # ---------------------------------------------------------------------------------------------- expressions
+
+    def expression(self, node: ast.expr, frame: Frame) -> Any:
+        value = super().expression(node, frame)
+        self.domain.here = node
+        if isinstance(value, Unknown):
+            return self.domain.lift(value, node.id if isinstance(node, ast.Name) else "")
+        return self.domain.world.resolve(value)
+
+    def _Name(self, node: ast.Name, frame: Frame) -> Any:
+        current: Frame | None = frame
+        while current is not None:
+            if current.kind != "module" and node.id in current.locals:
+                return super()._Name(node, frame)
+            current = current.enclosing
+        return self.domain.thaw(super()._Name(node, frame))
+
+    def _JoinedStr(self, node: ast.JoinedStr, frame: Frame) -> Any:
+        value = super()._JoinedStr(node, frame)
+        return self.domain.symbol(ast.unparse(node)[:40]) if isinstance(value, Unknown) else value
+
+    def _UnaryOp(self, node: ast.UnaryOp, frame: Frame) -> Any:
+        if not isinstance(node.op, ast.Not):
+            return super()._UnaryOp(node, frame)
+        want = self.domain.want
+        self.domain.want = None if want is None else not want
+        try:
+            return super()._UnaryOp(node, frame)
+        finally:
+            self.domain.want = want
+
+    def _Subscript(self, node: ast.Subscript, frame: Frame) -> Any:
+        owner = self.expression(node.value, frame)
+        if launchable(owner, "__getitem__") is not None:
+            kernel = launchable(owner, "__getitem__")
+            assert kernel is not None
+            module = module_of(frame)
+            return Launcher(kernel, "subscript", node.slice, module.path if module is not None else "")
+        return self.domain.subscript(owner, self.expression(node.slice, frame))
+
+    def _Call(self, node: ast.Call, frame: Frame) -> Any:
+        want, self.domain.want = self.domain.want, None
+        try:
+            function = self.expression(node.func, frame)
+            if isinstance(node.func, ast.Name) and node.func.id in ("locals", "globals", "vars", "super"):
+                special = self.special_call(node, frame)
+                if special is not MISSING:
+                    return special
+            args, kwargs, known, incomplete = self._given(node, frame)
+            if isinstance(function, Launcher) or (isinstance(function, FunctionValue) and function.is_kernel_code):
+                return self._launch(function, node, frame, args, kwargs, known, incomplete)
+            if isinstance(function, Ref) and function.path.rpartition(".")[2] == "ASTSource":
+                return self._source(node, frame, args, kwargs)
+            if incomplete and isinstance(function, FunctionValue):
+                # Which arguments it gets is not known, so that nothing certain follows from its body.
+                return self.domain.symbol(f"{function.qualname}(...)")
+            return self.call(function, tuple(a.value for a in args), {k: v.value for k, v in kwargs.items()}, node)
+        finally:
+            self.domain.want = want
+
+    def _given(self, node: ast.Call, frame: Frame) -> tuple[list[Given], dict[str, Given], int, bool]:
+        args: list[Given] = []
+        incomplete = False
+        known: int | None = None
+        for argument in node.args:
+            if not isinstance(argument, ast.Starred):
+                args.append(Given(self.expression(argument, frame), argument))
+                continue
+            value = self.expression(argument.value, frame)
+            elements = self.elements(value)
+            if isinstance(elements, Unknown):
+                incomplete = True
+                known = len(args) if known is None else known
+            else:
+                args.extend(Given(self.domain.world.resolve(e), argument) for e in elements)
+        kwargs: dict[str, Given] = {}
+        for keyword in node.keywords:
+            value = self.expression(keyword.value, frame)
+            if keyword.arg is not None:
+                kwargs[keyword.arg] = Given(value, keyword.value)
+            elif isinstance(value, dict) and all(isinstance(k, str) for k in value):
+                kwargs.update({k: Given(self.domain.world.resolve(v), keyword.value) for k, v in value.items()})
+            else:
+                incomplete = True
+        return args, kwargs, len(args) if known is None else known, incomplete
+
+    # ---------------------------------------------------------------------------------------------- launches
+
+    def launched(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST | None) -> Any:
+        """A call that did not come from a call's syntax, such as one of a partial launch; MISSING where it is no launch."""
+        while isinstance(function, Partial):
+            args = (*function.args, *args)
+            kwargs = {**function.kwargs, **kwargs}
+            function = function.function
+            if isinstance(function, FunctionValue) and not function.is_kernel_code:
+                return MISSING
+        if not isinstance(function, Launcher) and launchable(function, "") is None:
+            return MISSING
+        values = [Given(self.domain.lift(a)) for a in args]
+        named = {k: Given(self.domain.lift(v)) for k, v in kwargs.items()}
+        return self._note(function, node, self._module_path(), "", values, named, len(values), False)
+
+    def _module_path(self) -> str:
+        module = self.domain.workspace.current_module()
+        return module.path if module is not None else ""
+
+    def _launch(
+        self,
+        function: Launcher | FunctionValue,
+        node: ast.Call,
+        frame: Frame,
+        args: list[Given],
+        kwargs: dict[str, Given],
+        known: int,
+        incomplete: bool,
+    ) -> Any:
+        module = module_of(frame)
+        path = module.path if module is not None else ""
+        return self._note(function, node, path, function_of(frame), args, kwargs, known, incomplete)
+
+    def _note(
+        self,
+        function: Launcher | FunctionValue,
+        node: ast.AST | None,
+        path: str,
+        within: str,
+        args: list[Given],
+        kwargs: dict[str, Given],
+        known: int,
+        incomplete: bool,
+    ) -> Any:
+        kernel = function.kernel if isinstance(function, Launcher) else function
+        style = function.style if isinstance(function, Launcher) else "call"
+        grid = function.grid if isinstance(function, Launcher) and function.path == path else None
+        if style in ("run", "warmup"):
+            given = kwargs.pop("grid", None)
+            grid = given.node if given is not None else None
+            kwargs.pop("warmup", None)
+        if style == "warmup":
+            # `warmup` takes a dtype for a tensor of it.
+            for one in (*args, *kwargs.values()):
+                if tensors.dtypes.name_of(one.value) is not None:
+                    one.value = tensors.Tensor(self.domain.world.fresh(), "", one.value)
+        if not self.silent:
+            self.noted.append(Noted(kernel, style, path, node, grid, within, args, kwargs, known, incomplete))
+        return self.domain.symbol("")
+
+    def _source(self, node: ast.Call, frame: Frame, args: list[Given], kwargs: dict[str, Given]) -> Any:
+        given = {**dict(zip(("fn", "signature", "constexprs", "attrs"), args, strict=False)), **kwargs}
+        kernel = launchable(given["fn"].value, "") if "fn" in given else None
+        if kernel is not None and not self.silent:
+            module = module_of(frame)
+            path = module.path if module is not None else ""
+            self.noted.append(Noted(kernel, "ASTSource", path, node, None, function_of(frame), [], given))
+        return self.domain.symbol("ASTSource(...)")
+
+    # ---------------------------------------------------------------------------------------------- functions
+
+    def call_host(self, closure: Closure, function: FunctionValue, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Follow a call of a function of the user's."""
+        node = function.node
+        self.entered.add(node)
+        if isinstance(node, ast.FunctionDef):
+            for parameter, value in zip((*node.args.posonlyargs, *node.args.args), args, strict=False):
+                annotations.mark(self.domain, parameter.annotation, value)
+            named = {p.arg: p.annotation for p in (*node.args.args, *node.args.kwonlyargs)}
+            for name, value in kwargs.items():
+                annotations.mark(self.domain, named.get(name), value)
+        return self.call_closure(closure, args, kwargs)
+
+    def _do_FunctionDef(self, node: ast.FunctionDef, frame: Frame) -> None:
+        super()._do_FunctionDef(node, frame)
+        made = frame.owner(node.name).locals.get(node.name)
+        if isinstance(made, FunctionValue) and not made.is_kernel_code and frame.kind == "function":
+            self.defined.append(made)
+
+    def _Lambda(self, node: ast.Lambda, frame: Frame) -> Any:
+        made = super()._Lambda(node, frame)
+        if isinstance(made, FunctionValue) and frame.kind == "function":
+            self.defined.append(made)
+        return made
+
+    # ---------------------------------------------------------------------------------------------- statements
+
+    def _do_If(self, node: ast.If, frame: Frame) -> None:
+        before = self.domain.want
+        # A test that guards an error holds the other way wherever the code goes on.
+        raises = node.body and isinstance(node.body[-1], ast.Raise)
+        self.domain.want = False if raises else None
+        try:
+            test = self.expression(node.test, frame)
+            truth = self.domain.truth(test)
+        finally:
+            self.domain.want = before
+        self.run(node.body if truth else node.orelse, frame)
+
+    def _do_Assert(self, node: ast.Assert, frame: Frame) -> None:
+        before, self.domain.want = self.domain.want, True
+        try:
+            truth = self.domain.truth(self.expression(node.test, frame))
+        finally:
+            self.domain.want = before
+        if truth is False:
+            raise Raised("AssertionError")
+
+    def _do_AnnAssign(self, node: ast.AnnAssign, frame: Frame) -> None:
+        super()._do_AnnAssign(node, frame)
+        if node.value is not None and isinstance(node.target, ast.Name):
+            annotations.mark(self.domain, node.annotation, frame.lookup(node.target.id))
+
+    def _do_For(self, node: ast.For, frame: Frame) -> None:
+        iterable = self.expression(node.iter, frame)
+        elements = self.elements(iterable)
+        if isinstance(elements, Unknown):
+            self._round(node.body, frame, (node.target, self.domain.element(iterable)))
+            return
+        before = dict(frame.locals)
+        for element in elements[:_ROUNDS]:
+            self.assign(node.target, element, frame)
+            try:
+                self.run(node.body, frame)
+            except ContinueSignal:
+                continue
+            except BreakSignal:
+                return
+        if len(elements) > _ROUNDS:
+            self._widened(before, frame)
+        else:
+            self.run(node.orelse, frame)
+
+    def _do_While(self, node: ast.While, frame: Frame) -> None:
+        for _ in range(_ROUNDS):
+            known = self.domain.known_truth(self.expression(node.test, frame))
+            if known is None:
+                self._round(node.body, frame, None)
+                return
+            if not known:
+                self.run(node.orelse, frame)
+                return
+            try:
+                self.run(node.body, frame)
+            except ContinueSignal:
+                continue
+            except BreakSignal:
+                return
+        self._widened({name: MISSING for name in frame.locals}, frame)
+
+    def _round(self, body: Sequence[ast.stmt], frame: Frame, target: tuple[ast.expr, Any] | None) -> None:
+        """The first round of a loop whose number of rounds is not known."""
+        before = dict(frame.locals)
+        if target is not None:
+            self.assign(target[0], target[1], frame)
+        try:
+            self.run(body, frame)
+        except (BreakSignal, ContinueSignal):
+            pass
+        self._widened(before, frame)
+
+    def _widened(self, before: Mapping[str, Any], frame: Frame) -> None:
+        """Names that a loop changed are, after it, what they may be after any number of rounds."""
+        for name, value in list(frame.locals.items()):
+            earlier = before.get(name, value)
+            if earlier is not value:
+                frame.locals[name] = self.domain.widen(earlier, value) if earlier is not MISSING else self.domain.symbol(name)
+
+    def _unpack(self, targets: list[ast.expr], value: Any, frame: Frame) -> None:
+        value = self.domain.world.resolve(value)
+        if isinstance(value, Sizes) and not any(isinstance(t, ast.Starred) for t in targets):
+            known = tensors.elements_of(self.domain, value, len(targets))
+            if known is not None and len(known) == len(targets):
+                for target, element in zip(targets, known, strict=True):
+                    self.assign(target, element, frame)
+                return
+        if isinstance(self.elements(value), Unknown):
+            count = len(targets)
+            for index, target in enumerate(targets):
+                starred = isinstance(target, ast.Starred)
+                after = any(isinstance(t, ast.Starred) for t in targets[:index])
+                at = self.domain.symbol("") if starred else self.domain.subscript(value, index - count if after else index)
+                self.assign(target, at, frame)
+            return
+        super()._unpack(targets, value, frame)
+
+    def assign(self, target: ast.expr, value: Any, frame: Frame) -> None:
+        if isinstance(target, ast.Subscript):
+            owner = self.expression(target.value, frame)
+            index = self.expression(target.slice, frame)
+            if type(owner) in (list, dict) and self.domain.is_hashable(index):
+                try:
+                    self.domain.set_subscript(owner, index, value, self.budget)
+                except (Undecided, Raised):
+                    return
+            return
+        super().assign(target, value, frame)
+
+
+def function_of(frame: Frame) -> str:
+    """The qualified name of the function whose code a frame runs."""
+    from kernel_ls.analysis.environment.domain import qualname_in
+
+    names = qualname_in(frame, "?").split(".")[:-1]
+    return ".".join(names[:-1] if names and names[-1] == "<locals>" else names)
+
+
+__all__ = ["BreakSignal", "Given", "HostEvaluator", "Noted", "Opaque", "ReturnSignal"]

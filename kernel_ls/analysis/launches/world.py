@@ -1,0 +1,148 @@
+"""One course through host code: what is decided where the code does not tell, and what follows from that.
+
+A run makes a decision at each test that it cannot evaluate, once for each statement about the same values, so that everything
+that it sees belongs to one possible execution. `following` gives the plans of further runs that decide otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel_ls.analysis.environment import Opaque, Ref
+
+from .values import Host, Predicate, Symbol
+
+Site = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided at a place, of how many possibilities."""
+
+    site: Site
+    outcome: int
+    count: int
+
+
+@dataclass
+class World:
+    """The decisions of one run and their consequences.
+
+    Attributes:
+        plan: outcomes of the first decisions.
+        contrary: whether later decisions take what is the less likely.
+    """
+
+    plan: tuple[int, ...] = ()
+    contrary: bool = False
+    trace: list[Decision] = field(default_factory=list)
+    bound: dict[int, Any] = field(default_factory=dict)
+    """What a value was decided to be, by its identity."""
+    ranks: dict[int, int] = field(default_factory=dict)
+    tensors: set[int] = field(default_factory=set)
+    """Symbols that are used as tensors."""
+    objects: set[int] = field(default_factory=set)
+    """Symbols that are not None."""
+    others: set[int] = field(default_factory=set)
+    """Symbols that are used as something that is no tensor."""
+    _ids: dict[Hashable, int] = field(default_factory=dict)
+    _decided: dict[Hashable, bool] = field(default_factory=dict)
+    _count: int = 0
+
+    def identity(self, *key: Hashable) -> int:
+        """The identity of a computation: the same number for the same key."""
+        return self._ids.setdefault(key, len(self._ids))
+
+    def fresh(self) -> int:
+        """An identity that nothing else has."""
+        self._count += 1
+        return self.identity("fresh", self._count)
+
+    def resolve(self, value: Any) -> Any:
+        """A value, or what it was decided to be."""
+        while isinstance(value, Host) and value.id in self.bound:
+            value = self.bound[value.id]
+        return value
+
+    def choose(self, site: Site, count: int, likely: int = 0) -> int:
+        """Decide between `count` possibilities."""
+        at = len(self.trace)
+        if at < len(self.plan):
+            outcome = min(self.plan[at], count - 1)
+        elif self.contrary and count == 2:
+            outcome = 1 - likely
+        else:
+            outcome = likely
+        self.trace.append(Decision(site, outcome, count))
+        return outcome
+
+    def known(self, predicate: Predicate) -> bool | None:
+        """Whether a statement holds, if that was decided."""
+        holds = self._decided.get(predicate.key)
+        return None if holds is None else holds != predicate.negated
+
+    def decide(self, predicate: Predicate, site: Site, want: bool | None = None) -> bool:
+        """Whether a statement holds. `want` is what the whole predicate should be, as far as one may choose."""
+        holds = self._decided.get(predicate.key)
+        if holds is None:
+            likely = predicate.relation not in ("none", "raises") if want is None else want != predicate.negated
+            if want is None:
+                outcome = self.choose(site, 2, 0 if likely else 1)
+            else:
+                # What was asked for is no matter of taste: the other course only leads to an error.
+                outcome = self._asked(site, 0 if likely else 1)
+            holds = outcome == 0
+            self._decided[predicate.key] = holds
+            self._follow(predicate, holds, site)
+        return holds != predicate.negated
+
+    def _asked(self, site: Site, likely: int) -> int:
+        at = len(self.trace)
+        outcome = self.plan[at] if at < len(self.plan) else likely
+        # One possibility only: no further run is made for the other.
+        self.trace.append(Decision(site, min(outcome, 1), 1))
+        return min(outcome, 1)
+
+    def _follow(self, predicate: Predicate, holds: bool, site: Site) -> None:
+        subject, other = predicate.subject, predicate.object
+        relation = predicate.relation
+        if relation == "none" and isinstance(subject, Symbol):
+            if holds:
+                self.bound[subject.id] = None
+            else:
+                self.objects.add(subject.id)
+        elif relation == "true" and holds and isinstance(subject, Symbol):
+            self.objects.add(subject.id)
+        elif relation == "tensor" and isinstance(subject, Symbol):
+            (self.tensors if holds else self.others).add(subject.id)
+        elif relation == "equal" and holds:
+            for one, two in ((subject, other), (other, subject)):
+                if isinstance(one, Host) and is_constant(two):
+                    self.bound[one.id] = two
+                    break
+        elif relation == "in" and holds and isinstance(subject, Host):
+            elements = list(other)
+            if elements and all(is_constant(e) for e in elements):
+                self.bound[subject.id] = elements[self.choose((site, "in"), len(elements))]
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value is the same at every launch."""
+    if isinstance(value, (tuple, list)):
+        return all(is_constant(v) for v in value)
+    return value is None or isinstance(value, (bool, int, float, str, Opaque, Ref))
+
+
+def following(world: World, tried: set[tuple[Site, int]]) -> Iterable[tuple[int, ...]]:
+    """Plans of further runs: each decides one thing otherwise that no run has decided so before."""
+    outcomes = [d.outcome for d in world.trace]
+    for at, decision in enumerate(world.trace):
+        tried.add((decision.site, decision.outcome))
+    for at in range(len(world.plan), len(world.trace)):
+        decision = world.trace[at]
+        for other in range(decision.count):
+            if decision.count > 1 and (decision.site, other) not in tried:
+                tried.add((decision.site, other))
+                yield (*outcomes[:at], other)
