@@ -10,6 +10,7 @@ from . import dtypes
 from .values import Host, Kind, Number, Predicate, Sizes, Symbol, Tensor
 
 if TYPE_CHECKING:
+    from .course import CourseDomain
     from .domain import HostDomain
 
 _SIGNS = {
@@ -144,7 +145,7 @@ def _is_none(domain: HostDomain, value: Any, negated: bool) -> Any:
     return statement(domain, Predicate(("None", value.id), negated, "none", value), f"{text_of(value)} is None")
 
 
-def statement(domain: HostDomain, predicate: Predicate, text: str) -> Any:
+def statement(domain: CourseDomain, predicate: Predicate, text: str) -> Any:
     """A bool that states something; True or False where that was decided before."""
     known = domain.world.known(predicate)
     if known is not None:

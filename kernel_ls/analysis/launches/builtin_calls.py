@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernel_ls.pyeval import MISSING, Evaluator
+from kernel_ls.pyeval import MISSING
 
 from . import tensors, torch_calls
 from .arithmetic import key_of, kind_of, text_of
@@ -22,7 +22,7 @@ def _is_host(value: Any) -> bool:
     return isinstance(value, Host) or (isinstance(value, (tuple, list)) and any(isinstance(v, Host) for v in value))
 
 
-def call(domain: HostDomain, name: str, args: list[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
+def call(domain: HostDomain, name: str, args: list[Any]) -> Any:
     """A builtin of host values; MISSING where the evaluator's own answer serves."""
     if name in ("isinstance", "hasattr", "getattr", "setattr", "print", "any", "all", "enumerate", "zip", "callable"):
         return MISSING
@@ -52,10 +52,25 @@ def call(domain: HostDomain, name: str, args: list[Any], kwargs: Mapping[str, An
         if isinstance(first, Sizes):
             elements = tensors.elements_of(domain, first)
             return first if elements is None else tuple(elements) if name == "tuple" else elements
-        return MISSING if isinstance(first, (tuple, list)) else first if isinstance(first, Tensors) else Symbol(id_, text)
+        return (
+            MISSING if isinstance(first, (tuple, list)) else first if isinstance(first, Tensors) else Symbol(id_, text)
+        )
     if name in _INTEGERS:
         return Number(id_, text, "int")
-    if name in ("str", "repr", "type", "iter", "next", "reversed", "sorted", "dict", "set", "frozenset", "map", "filter"):
+    if name in (
+        "str",
+        "repr",
+        "type",
+        "iter",
+        "next",
+        "reversed",
+        "sorted",
+        "dict",
+        "set",
+        "frozenset",
+        "map",
+        "filter",
+    ):
         return MISSING if not isinstance(first, Host) else Symbol(id_, text)
     return MISSING
 

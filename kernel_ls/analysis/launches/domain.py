@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any
 from kernel_ls.analysis.environment import (
     Abstract,
     ClassValue,
-    ConfigValue,
     Constexpr,
-    EnvironmentDomain,
     FunctionValue,
     InstanceValue,
     ModuleValue,
     Opaque,
     Partial,
     Ref,
-    Workspace,
     carried_kernel,
 )
 from kernel_ls.analysis.environment.classes import is_wrapper_class
 from kernel_ls.analysis.environment.values import BoundMethod, HostFunction
-from kernel_ls.pyeval import MISSING, Budget, Builtin, Closure, Evaluator, Frame, Raised, Undecided, Unknown
+from kernel_ls.pyeval import MISSING, Budget, Builtin, Closure, Evaluator, Undecided, Unknown
 
 from . import arithmetic, builtin_calls, tensors, torch_calls
 from .arithmetic import key_of, statement, text_of
-from .values import Context, Descriptor, Host, HostMethod, Launcher, Number, Predicate, Sizes, Symbol, Tensor, Tensors
-from .world import World
+from .course import CourseDomain
+from .values import Context, Host, HostMethod, Launcher, Number, Predicate, Sizes, Symbol, Tensor, Tensors
 
 if TYPE_CHECKING:
     from .evaluator import HostEvaluator
@@ -39,103 +36,10 @@ _DEPTH = 6
 _LAUNCHING = {"run": "run", "warmup": "warmup"}
 
 
-class HostDomain(EnvironmentDomain):
-    """Values of one course through host code. Every test has an answer: the world decides where the code does not tell."""
+class HostDomain(CourseDomain):
+    """Operations on the values of one course through host code, beside those of the static environment."""
 
     evaluator: HostEvaluator
-
-    def __init__(self, workspace: Workspace, world: World) -> None:
-        super().__init__(workspace)
-        self.world = world
-        self.here: Any = None
-        """The place of the expression that was evaluated last."""
-        self.want: bool | None = None
-        """What the test that is being evaluated should give for the code to go on."""
-        self.depth = 0
-        self._thawed: dict[int, tuple[Any, Any]] = {}
-        self._lifted: dict[int, tuple[Any, Symbol]] = {}
-
-    # ---------------------------------------------------------------------------------------------- values
-
-    def lift(self, value: Any, text: str = "") -> Any:
-        """A value as host code has it: what cannot be known is a symbol."""
-        if not isinstance(value, Unknown):
-            return value
-        held = self._lifted.get(id(value))
-        if held is None:
-            held = self._lifted[id(value)] = (value, Symbol(self.world.fresh(), text or value.name))
-        return held[1]
-
-    def symbol(self, text: str, *key: Any) -> Symbol:
-        """A symbol; the same one for the same key."""
-        return Symbol(self.world.identity(*key) if key else self.world.fresh(), text)
-
-    def flag(self, key: tuple[Any, ...], text: str) -> Any:
-        """A bool of which nothing is known but what it is asked of."""
-        return statement(self, Predicate(("flag", *key), False, "flag"), text)
-
-    def as_tensor(self, value: Any, mark: bool = False) -> Tensor | None:
-        """A value as a tensor, if it is one; `mark` says that it is used as one."""
-        value = self.world.resolve(value)
-        if isinstance(value, Tensor):
-            return value
-        if isinstance(value, Symbol):
-            if mark and value.id not in self.world.others:
-                self.world.tensors.add(value.id)
-            if value.id in self.world.tensors:
-                return Tensor(value.id, value.text, self.world.resolve(Symbol(self.world.identity("dtype", value.id), f"{value.text}.dtype")))
-        return None
-
-    def rank(self, sizes: Sizes) -> int | None:
-        """How many elements sizes have, if that is known."""
-        known = self.world.ranks.get(sizes.rank_id)
-        if known is None:
-            bound = self.world.bound.get(self.world.identity("rank", sizes.rank_id))
-            known = bound if type(bound) is int and 0 <= bound <= 16 else None
-        return known
-
-    def thaw(self, value: Any) -> Any:
-        """A copy of what a module holds, so that host code which changes it changes nothing for others."""
-        if type(value) in (list, dict, set) or (isinstance(value, InstanceValue) and not value.member):
-            held = self._thawed.get(id(value))
-            if held is None:
-                held = self._thawed[id(value)] = (value, _copied(value))
-                self._thawed[id(held[1])] = (held[1], held[1])
-            return held[1]
-        return value
-
-    # ---------------------------------------------------------------------------------------------- decisions
-
-    def truth(self, value: Any) -> bool | None:
-        value = self.world.resolve(value)
-        known = self.known_truth(value)
-        if known is not None:
-            return known
-        if isinstance(value, Unknown):
-            value = self.lift(value)
-        if isinstance(value, Number) and value.predicate is not None:
-            return self.world.decide(value.predicate, self.site(), self.want)
-        subject = value if isinstance(value, Host) else None
-        predicate = Predicate(("true", key_of(value)), False, "true", subject)
-        return self.world.decide(predicate, self.site(), self.want)
-
-    def known_truth(self, value: Any) -> bool | None:
-        """Whether a value is true, if no decision is needed."""
-        value = self.world.resolve(value)
-        if isinstance(value, Number):
-            return None if value.predicate is None else self.world.known(value.predicate)
-        if isinstance(value, (Descriptor, Context, Launcher, HostMethod)):
-            return True
-        if isinstance(value, Host):
-            return None
-        if isinstance(value, Unknown):
-            return None
-        return super().truth(value)
-
-    def site(self) -> Any:
-        """The place of a decision."""
-        node = self.here
-        return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.depth)
 
     # ---------------------------------------------------------------------------------------------- operations
 
@@ -195,9 +99,7 @@ class HostDomain(EnvironmentDomain):
 
     def set_attribute(self, value: Any, name: str, to: Any) -> None:
         value = self.world.resolve(value)
-        if isinstance(value, Context):
-            value.fields[name] = to
-        elif isinstance(value, InstanceValue) and not value.member:
+        if isinstance(value, Context) or (isinstance(value, InstanceValue) and not value.member):
             value.fields[name] = to
 
     def call(
@@ -216,7 +118,7 @@ class HostDomain(EnvironmentDomain):
         if isinstance(function, Host):
             return self.symbol("")
         if isinstance(function, Opaque):
-            known = torch_calls.call(self, function.name, args, kwargs, None)
+            known = torch_calls.call(self, function.name, args, kwargs)
             if known is not MISSING:
                 return known
         if isinstance(function, Ref):
@@ -224,7 +126,7 @@ class HostDomain(EnvironmentDomain):
             if known is not MISSING:
                 return known
         if isinstance(function, Builtin):
-            known = builtin_calls.call(self, function.name, list(args), kwargs, evaluator)
+            known = builtin_calls.call(self, function.name, list(args))
             if known is not MISSING:
                 return known
         return self.lift(super().call(function, args, kwargs, evaluator, node))
@@ -238,11 +140,15 @@ class HostDomain(EnvironmentDomain):
                 return Number(self.world.identity("numel", receiver.id), f"{receiver.text}.numel()", "int")
             return self.symbol("")
         if isinstance(receiver, (Tensor, Symbol)):
-            return self.world.resolve(tensors.method(self, receiver, method.name, args, kwargs, self.site()))
+            return self.world.resolve(tensors.method(self, receiver, method.name, args, kwargs))
         return self.symbol("")
 
     def call_function(
-        self, function: FunctionValue, args: Sequence[Any], kwargs: dict[str, Any], evaluator: Evaluator
+        self,
+        function: FunctionValue,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        evaluator: Evaluator,  # noqa: ARG002 - the hook's signature
     ) -> Any:
         if self.depth >= _DEPTH:
             return self.symbol(f"{function.qualname}(...)")
@@ -267,7 +173,7 @@ class HostDomain(EnvironmentDomain):
     def binary(self, op: str, left: Any, right: Any, budget: Budget) -> Any:
         left, right = self.lift(self.world.resolve(left)), self.lift(self.world.resolve(right))
         for one, two in ((left, right), (right, left)):
-            if isinstance(one, Sizes) and isinstance(two, (tuple, list)) or isinstance(two, Sizes):
+            if (isinstance(one, Sizes) and isinstance(two, (tuple, list))) or isinstance(two, Sizes):
                 return self.symbol("")
             if isinstance(one, Host) and not isinstance(two, (str, dict)):
                 if isinstance(two, Constexpr):
@@ -277,10 +183,10 @@ class HostDomain(EnvironmentDomain):
 
     def compare(self, op: str, left: Any, right: Any) -> Any:
         left, right = self.lift(self.world.resolve(left)), self.lift(self.world.resolve(right))
-        if isinstance(right, (list, tuple, set, frozenset, dict)) and op in ("In", "NotIn"):
-            if isinstance(left, Host):
-                held = sorted(right, key=repr) if isinstance(right, (set, frozenset)) else list(right)
-                return arithmetic.compare(self, op, left, held)
+        held = isinstance(right, (list, tuple, set, frozenset, dict))
+        if held and op in ("In", "NotIn") and isinstance(left, Host):
+            elements = sorted(right, key=repr) if isinstance(right, (set, frozenset)) else list(right)
+            return arithmetic.compare(self, op, left, elements)
         if isinstance(left, Host) or isinstance(right, Host):
             return arithmetic.compare(self, op, left, right)
         return self.lift(super().compare(op, left, right))
@@ -341,7 +247,7 @@ class HostDomain(EnvironmentDomain):
             self.world.bound[index.id] = chosen
         return self.world.resolve(table[chosen])
 
-    def enter(self, value: Any, evaluator: Evaluator) -> Any:
+    def enter(self, value: Any, evaluator: Evaluator) -> Any:  # noqa: ARG002 - the hook's signature
         return self.lift(value)
 
     def format(self, value: Any, conversion: str, spec: str, budget: Budget) -> Any:
@@ -356,11 +262,13 @@ class HostDomain(EnvironmentDomain):
         tensor_class = name in ("torch.Tensor", "torch.nn.Parameter")
         if isinstance(value, Tensor) or (isinstance(value, Symbol) and value.id in self.world.tensors):
             return name in ("torch.Tensor", "object") or (Unknown("a parameter") if tensor_class else False)
-        if isinstance(value, Number) and isinstance(cls, Builtin):
-            if value.kind != "number" or cls.name not in ("int", "float"):
-                return cls.name == value.kind or (cls.name == "int" and value.kind == "bool") or cls.name == "object"
+        settled = isinstance(value, Number) and (value.kind != "number" or name not in ("int", "float"))
+        if settled and isinstance(cls, Builtin):
+            return name in (value.kind, "object") or (name == "int" and value.kind == "bool")
         if isinstance(value, Host):
-            predicate = Predicate(("is", value.id, name or key_of(cls)), False, "tensor" if tensor_class else "class", value)
+            predicate = Predicate(
+                ("is", value.id, name or key_of(cls)), False, "tensor" if tensor_class else "class", value
+            )
             return statement(self, predicate, f"isinstance({value.text}, ...)")
         if tensor_class and not isinstance(value, (Abstract, Unknown)):
             return False
@@ -402,24 +310,10 @@ def launchable(value: Any, name: str) -> FunctionValue | None:
     return None
 
 
-def _copied(value: Any, depth: int = 3) -> Any:
-    if depth == 0:
-        return value
-    if type(value) is list:
-        return [_copied(v, depth - 1) for v in value]
-    if type(value) is dict:
-        return {k: _copied(v, depth - 1) for k, v in value.items()}
-    if type(value) is set:
-        return set(value)
-    if isinstance(value, InstanceValue) and not value.member:
-        return InstanceValue(value.cls, {k: _copied(v, depth - 1) for k, v in value.fields.items()})
-    return value
-
-
 def _context(domain: HostDomain, context: Context, name: str) -> Any:
     if name in ("save_for_backward", "mark_non_differentiable", "set_materialize_grads", "mark_dirty"):
 
-        def keep(args: Sequence[Any], kwargs: Any, evaluator: Any) -> None:
+        def keep(args: Sequence[Any], _kwargs: Any, _evaluator: Any) -> None:
             if name == "save_for_backward":
                 context.fields["saved_tensors"] = tuple(args)
 
@@ -429,6 +323,3 @@ def _context(domain: HostDomain, context: Context, name: str) -> Any:
     else:
         context.fields[name] = domain.symbol(f"ctx.{name}")
     return context.fields[name]
-
-
-__all__ = ["ConfigValue", "Frame", "HostDomain", "Raised"]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_ls.analysis.environment import FunctionValue, Opaque, Partial, Ref
-from kernel_ls.analysis.environment.domain import module_of
+from kernel_ls.analysis.environment.domain import module_of, qualname_in
 from kernel_ls.pyeval import MISSING, Budget, Closure, Evaluator, Frame, Raised, Undecided, Unknown
 from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
 
-from . import annotations, tensors
+from . import dtypes, hints, tensors
 from .domain import HostDomain, launchable
-from .values import Launcher, Sizes
+from .values import Launcher, Number, Predicate, Sizes, Symbol, Tensor
 
 _ROUNDS = 6
 """How many rounds of a loop are followed."""
@@ -202,11 +203,23 @@ class HostEvaluator(Evaluator):
         if style == "warmup":
             # `warmup` takes a dtype for a tensor of it.
             for one in (*args, *kwargs.values()):
-                if tensors.dtypes.name_of(one.value) is not None:
-                    one.value = tensors.Tensor(self.domain.world.fresh(), "", one.value)
+                if dtypes.name_of(one.value) is not None:
+                    one.value = Tensor(self.domain.world.fresh(), "", one.value)
         if not self.silent:
+            for one in (*args, *kwargs.values()):
+                self._settle(one)
             self.noted.append(Noted(kernel, style, path, node, grid, within, args, kwargs, known, incomplete))
         return self.domain.symbol("")
+
+    def _settle(self, given: Given) -> None:
+        """Decide whether an argument is None: what others are then hangs on it."""
+        world = self.domain.world
+        value = given.value = world.resolve(given.value)
+        site = ("argument", getattr(given.node, "lineno", 0), getattr(given.node, "col_offset", 0))
+        if isinstance(value, Symbol) and value.id in world.optional and value.id not in world.objects:
+            world.decide(Predicate(("None", value.id), False, "none", value), site)
+        elif isinstance(value, Number) and value.predicate is not None and value.predicate.relation == "none":
+            given.value = world.decide(value.predicate, site)
 
     def _source(self, node: ast.Call, frame: Frame, args: list[Given], kwargs: dict[str, Given]) -> Any:
         given = {**dict(zip(("fn", "signature", "constexprs", "attrs"), args, strict=False)), **kwargs}
@@ -219,16 +232,18 @@ class HostEvaluator(Evaluator):
 
     # ---------------------------------------------------------------------------------------------- functions
 
-    def call_host(self, closure: Closure, function: FunctionValue, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def call_host(
+        self, closure: Closure, function: FunctionValue, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         """Follow a call of a function of the user's."""
         node = function.node
         self.entered.add(node)
         if isinstance(node, ast.FunctionDef):
             for parameter, value in zip((*node.args.posonlyargs, *node.args.args), args, strict=False):
-                annotations.mark(self.domain, parameter.annotation, value)
+                hints.mark(self.domain, parameter.annotation, value)
             named = {p.arg: p.annotation for p in (*node.args.args, *node.args.kwonlyargs)}
             for name, value in kwargs.items():
-                annotations.mark(self.domain, named.get(name), value)
+                hints.mark(self.domain, named.get(name), value)
         return self.call_closure(closure, args, kwargs)
 
     def _do_FunctionDef(self, node: ast.FunctionDef, frame: Frame) -> None:
@@ -269,7 +284,7 @@ class HostEvaluator(Evaluator):
     def _do_AnnAssign(self, node: ast.AnnAssign, frame: Frame) -> None:
         super()._do_AnnAssign(node, frame)
         if node.value is not None and isinstance(node.target, ast.Name):
-            annotations.mark(self.domain, node.annotation, frame.lookup(node.target.id))
+            hints.mark(self.domain, node.annotation, frame.lookup(node.target.id))
 
     def _do_For(self, node: ast.For, frame: Frame) -> None:
         iterable = self.expression(node.iter, frame)
@@ -306,17 +321,15 @@ class HostEvaluator(Evaluator):
                 continue
             except BreakSignal:
                 return
-        self._widened({name: MISSING for name in frame.locals}, frame)
+        self._widened(dict.fromkeys(frame.locals, MISSING), frame)
 
     def _round(self, body: Sequence[ast.stmt], frame: Frame, target: tuple[ast.expr, Any] | None) -> None:
         """The first round of a loop whose number of rounds is not known."""
         before = dict(frame.locals)
         if target is not None:
             self.assign(target[0], target[1], frame)
-        try:
+        with suppress(BreakSignal, ContinueSignal):
             self.run(body, frame)
-        except (BreakSignal, ContinueSignal):
-            pass
         self._widened(before, frame)
 
     def _widened(self, before: Mapping[str, Any], frame: Frame) -> None:
@@ -324,7 +337,9 @@ class HostEvaluator(Evaluator):
         for name, value in list(frame.locals.items()):
             earlier = before.get(name, value)
             if earlier is not value:
-                frame.locals[name] = self.domain.widen(earlier, value) if earlier is not MISSING else self.domain.symbol(name)
+                frame.locals[name] = (
+                    self.domain.widen(earlier, value) if earlier is not MISSING else self.domain.symbol(name)
+                )
 
     def _unpack(self, targets: list[ast.expr], value: Any, frame: Frame) -> None:
         value = self.domain.world.resolve(value)
@@ -339,7 +354,11 @@ class HostEvaluator(Evaluator):
             for index, target in enumerate(targets):
                 starred = isinstance(target, ast.Starred)
                 after = any(isinstance(t, ast.Starred) for t in targets[:index])
-                at = self.domain.symbol("") if starred else self.domain.subscript(value, index - count if after else index)
+                at = (
+                    self.domain.symbol("")
+                    if starred
+                    else self.domain.subscript(value, index - count if after else index)
+                )
                 self.assign(target, at, frame)
             return
         super()._unpack(targets, value, frame)
@@ -359,8 +378,6 @@ class HostEvaluator(Evaluator):
 
 def function_of(frame: Frame) -> str:
     """The qualified name of the function whose code a frame runs."""
-    from kernel_ls.analysis.environment.domain import qualname_in
-
     names = qualname_in(frame, "?").split(".")[:-1]
     return ".".join(names[:-1] if names and names[-1] == "<locals>" else names)
 

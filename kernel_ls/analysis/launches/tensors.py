@@ -18,34 +18,178 @@ if TYPE_CHECKING:
 DEVICE = Opaque("torch.device()")
 
 MARKS = frozenset(
-    "stride data_ptr numel nelement contiguous is_contiguous element_size storage_offset new_empty new_zeros new_ones new_full "
-    "new_tensor new_empty_strided view_as expand_as unsqueeze squeeze transpose permute expand view reshape is_cuda ndim dim size "
-    "requires_grad untyped_storage grad_fn is_sparse shape dtype device T mT mul_ add_ copy_ zero_ fill_ detach clone "
-    "type_as itemsize".split()
+    [
+        "stride",
+        "data_ptr",
+        "numel",
+        "nelement",
+        "contiguous",
+        "is_contiguous",
+        "element_size",
+        "storage_offset",
+        "new_empty",
+        "new_zeros",
+        "new_ones",
+        "new_full",
+        "new_tensor",
+        "new_empty_strided",
+        "view_as",
+        "expand_as",
+        "unsqueeze",
+        "squeeze",
+        "transpose",
+        "permute",
+        "expand",
+        "view",
+        "reshape",
+        "is_cuda",
+        "ndim",
+        "dim",
+        "size",
+        "requires_grad",
+        "untyped_storage",
+        "grad_fn",
+        "is_sparse",
+        "shape",
+        "dtype",
+        "device",
+        "T",
+        "mT",
+        "mul_",
+        "add_",
+        "copy_",
+        "zero_",
+        "fill_",
+        "detach",
+        "clone",
+        "type_as",
+        "itemsize",
+    ]
 )
 """Attributes that show, of a value that is passed to a kernel, that it is a tensor."""
 
-OTHERWISE = frozenset("block_shape base strides keys values items append tensor_shape padding".split())
+OTHERWISE = frozenset(
+    ["block_shape", "base", "strides", "keys", "values", "items", "append", "tensor_shape", "padding"]
+)
 """Attributes that show the contrary."""
 
-_SAME_SHAPE = frozenset("clone detach cuda cpu requires_grad_ pin_memory".split())
+_SAME_SHAPE = frozenset(["clone", "detach", "cuda", "cpu", "requires_grad_", "pin_memory"])
 _IN_PLACE = frozenset(
-    "zero_ fill_ copy_ uniform_ normal_ random_ add_ mul_ sub_ div_ clamp_ exp_ masked_fill_ index_add_ scatter_ scatter_add_ "
-    "index_copy_ retain_grad".split()
+    [
+        "zero_",
+        "fill_",
+        "copy_",
+        "uniform_",
+        "normal_",
+        "random_",
+        "add_",
+        "mul_",
+        "sub_",
+        "div_",
+        "clamp_",
+        "exp_",
+        "masked_fill_",
+        "index_add_",
+        "scatter_",
+        "scatter_add_",
+        "index_copy_",
+        "retain_grad",
+    ]
 )
 _SAME_DTYPE = frozenset(
-    "view reshape transpose permute t expand expand_as view_as squeeze unsqueeze flatten flip repeat narrow select roll tile "
-    "masked_fill index_select gather repeat_interleave movedim swapaxes swapdims unflatten abs neg clamp clamp_min clamp_max "
-    "tril triu diagonal diag fill scatter scatter_add masked_select relu round floor ceil triu_ broadcast_to adjoint unfold "
-    "as_strided reshape_as".split()
+    [
+        "view",
+        "reshape",
+        "transpose",
+        "permute",
+        "t",
+        "expand",
+        "expand_as",
+        "view_as",
+        "squeeze",
+        "unsqueeze",
+        "flatten",
+        "flip",
+        "repeat",
+        "narrow",
+        "select",
+        "roll",
+        "tile",
+        "masked_fill",
+        "index_select",
+        "gather",
+        "repeat_interleave",
+        "movedim",
+        "swapaxes",
+        "swapdims",
+        "unflatten",
+        "abs",
+        "neg",
+        "clamp",
+        "clamp_min",
+        "clamp_max",
+        "tril",
+        "triu",
+        "diagonal",
+        "diag",
+        "fill",
+        "scatter",
+        "scatter_add",
+        "masked_select",
+        "relu",
+        "round",
+        "floor",
+        "ceil",
+        "triu_",
+        "broadcast_to",
+        "adjoint",
+        "unfold",
+        "as_strided",
+        "reshape_as",
+    ]
 )
 _FLOATING = frozenset(
-    "exp exp2 log log2 sqrt rsqrt sigmoid tanh softmax log_softmax mean sin cos var std norm reciprocal".split()
+    [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "sqrt",
+        "rsqrt",
+        "sigmoid",
+        "tanh",
+        "softmax",
+        "log_softmax",
+        "mean",
+        "sin",
+        "cos",
+        "var",
+        "std",
+        "norm",
+        "reciprocal",
+    ]
 )
-_BOOL = frozenset("eq ne lt le gt ge isnan isinf isfinite logical_not logical_and logical_or any all".split())
-_INDICES = frozenset("argmax argmin argsort nonzero count_nonzero bincount".split())
-_NEW = frozenset("new_empty new_zeros new_ones new_full new_empty_strided".split())
-_SEQUENCES = frozenset("split chunk unbind tensor_split".split())
+_BOOL = frozenset(
+    [
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "any",
+        "all",
+    ]
+)
+_INDICES = frozenset(["argmax", "argmin", "argsort", "nonzero", "count_nonzero", "bincount"])
+_NEW = frozenset(["new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"])
+_SEQUENCES = frozenset(["split", "chunk", "unbind", "tensor_split"])
 
 
 def attribute(domain: HostDomain, value: Any, tensor: Tensor, name: str) -> Any:
@@ -166,9 +310,7 @@ def dtype_argument(domain: HostDomain, args: Sequence[Any], kwargs: Mapping[str,
     return default
 
 
-def method(
-    domain: HostDomain, receiver: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], site: Any
-) -> Any:
+def method(domain: HostDomain, receiver: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """`receiver.name(*args, **kwargs)` of a tensor or of a symbol."""
     world = domain.world
     if any(isinstance(a, Unknown) for a in (*args, *kwargs.values())):
@@ -229,7 +371,7 @@ def method(
         return Tensor(id_, text, dtype, _unfolded(domain, sizes, id_) if known else None, tensor.contiguous and known)
     if name in _SAME_DTYPE:
         return Tensor(id_, text, dtype)
-    return _computed(domain, id_, text, name, tensor, dtype, kwargs, receiver)
+    return _computed(domain, id_, text, name, dtype, kwargs)
 
 
 def _unfolded(domain: HostDomain, sizes: tuple[Any, ...], id_: int) -> tuple[Any, ...]:
@@ -245,10 +387,8 @@ def _computed(
     id_: int,
     text: str,
     name: str,
-    tensor: Tensor,
     dtype: Any,
     kwargs: Mapping[str, Any],
-    receiver: Any,
 ) -> Any:
     given = domain.world.resolve(kwargs.get("dtype"))
     plain = dtypes.name_of(dtype)
@@ -266,7 +406,15 @@ def _computed(
     if name in _SEQUENCES:
         return Tensors(id_, text, dtype)
     if name == "item":
-        kind = "bool" if plain == "bool" else "int" if plain and not dtypes.is_float(plain) else "float" if plain else "number"
+        kind = (
+            "bool"
+            if plain == "bool"
+            else "int"
+            if plain and not dtypes.is_float(plain)
+            else "float"
+            if plain
+            else "number"
+        )
         return Number(id_, text, kind)  # type: ignore[arg-type]
     return Symbol(id_, text)
 

@@ -15,14 +15,80 @@ from .values import Descriptor, Number, Symbol, Tensor, Tensors
 if TYPE_CHECKING:
     from .domain import HostDomain
 
-_SIZED = frozenset("empty zeros ones randn rand empty_strided".split())
-_LIKE = frozenset("empty_like zeros_like ones_like randn_like rand_like full_like randint_like".split())
-_INTEGERS = frozenset("randperm randint arange".split())
+_SIZED = frozenset(["empty", "zeros", "ones", "randn", "rand", "empty_strided"])
+_LIKE = frozenset(["empty_like", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like", "randint_like"])
+_INTEGERS = frozenset(["randperm", "randint", "arange"])
 _METHODS = frozenset(
-    "exp exp2 log log2 sqrt rsqrt sigmoid tanh softmax log_softmax abs neg clamp relu sum cumsum prod mean transpose permute "
-    "reshape squeeze unsqueeze flatten flip roll argmax argmin argsort nonzero bincount count_nonzero isnan isinf isfinite tril "
-    "triu gather index_select repeat_interleave masked_fill numel amax amin is_floating_point clone detach split chunk unbind "
-    "sin cos any all round floor ceil view_as masked_select eq ne lt le gt ge narrow movedim expand_as".split()
+    [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "sqrt",
+        "rsqrt",
+        "sigmoid",
+        "tanh",
+        "softmax",
+        "log_softmax",
+        "abs",
+        "neg",
+        "clamp",
+        "relu",
+        "sum",
+        "cumsum",
+        "prod",
+        "mean",
+        "transpose",
+        "permute",
+        "reshape",
+        "squeeze",
+        "unsqueeze",
+        "flatten",
+        "flip",
+        "roll",
+        "argmax",
+        "argmin",
+        "argsort",
+        "nonzero",
+        "bincount",
+        "count_nonzero",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "tril",
+        "triu",
+        "gather",
+        "index_select",
+        "repeat_interleave",
+        "masked_fill",
+        "numel",
+        "amax",
+        "amin",
+        "is_floating_point",
+        "clone",
+        "detach",
+        "split",
+        "chunk",
+        "unbind",
+        "sin",
+        "cos",
+        "any",
+        "all",
+        "round",
+        "floor",
+        "ceil",
+        "view_as",
+        "masked_select",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "narrow",
+        "movedim",
+        "expand_as",
+    ]
 )
 _OPERATORS = {
     "add": "Add", "sub": "Sub", "mul": "Mult", "matmul": "MatMult", "mm": "MatMult", "bmm": "MatMult", "maximum": "Add",
@@ -30,7 +96,7 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-def call(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], site: Any) -> Any:
+def call(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What `name(*args, **kwargs)` returns, for the dotted name of an object of torch; MISSING where nothing is known."""
     head, _, function = name.rpartition(".")
     world = domain.world
@@ -39,7 +105,9 @@ def call(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[str
     if head == "torch":
         return _torch(domain, function, args, kwargs)
     if name in ("torch.nn.functional.softmax", "torch.nn.functional.relu", "torch.nn.functional.pad") and args:
-        return tensors.method(domain, _host(domain, args[0]), "softmax" if function == "softmax" else "relu", (), kwargs, site)
+        return tensors.method(
+            domain, _host(domain, args[0]), "softmax" if function == "softmax" else "relu", (), kwargs
+        )
     if name == "torch.nn.Parameter":
         # A module's parameters are converted by `module.to(...)`.
         return Tensor(world.fresh(), "a parameter", None)
@@ -59,7 +127,13 @@ def _torch(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[s
     if name in _SIZED:
         sized = args[:1] if name == "empty_strided" else args
         return tensors.created(
-            domain, world.fresh(), text, tensors.sizes_of(domain, sized, kwargs), kwargs, dtypes.FLOAT32, name != "empty_strided"
+            domain,
+            world.fresh(),
+            text,
+            tensors.sizes_of(domain, sized, kwargs),
+            kwargs,
+            dtypes.FLOAT32,
+            name != "empty_strided",
         )
     if name == "full":
         value = world.resolve(args[1] if len(args) > 1 else kwargs.get("fill_value"))
@@ -94,7 +168,7 @@ def _torch(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[s
         return compare(domain, "Eq", args[0], args[1])
     if name in _METHODS and isinstance(first, (Tensor, Symbol)):
         domain.as_tensor(first, mark=True)
-        return tensors.method(domain, first, name, args[1:], kwargs, None)
+        return tensors.method(domain, first, name, args[1:], kwargs)
     if name in ("Size",) and isinstance(first, (tuple, list)):
         return tuple(first)
     if name == "broadcast_tensors" and args:

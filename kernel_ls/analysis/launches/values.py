@@ -1,15 +1,15 @@
 """Values of host code that exist only when it runs. Each has an identity, `id`, that is equal for equal computations.
 
-    Host
-    ├── Symbol       anything
-    ├── Tensor       a tensor
-    ├── Number       an integer, float, bool or one of them
-    ├── Sizes        a shape or strides of a rank that may not be known
-    ├── Tensors      a sequence of tensors
-    ├── Descriptor   a tensor descriptor
-    └── Context      the `ctx` of an autograd function
-    Launcher         a kernel with its grid, or with the method that launches it
-    HostMethod       a method of one of these
+Host
+├── Symbol       anything
+├── Tensor       a tensor
+├── Number       an integer, float, bool or one of them
+├── Sizes        a shape or strides of a rank that may not be known
+├── Tensors      a sequence of tensors
+├── Descriptor   a tensor descriptor
+└── Context      the `ctx` of an autograd function
+Launcher         a kernel with its grid, or with the method that launches it
+HostMethod       a method of one of these
 """
 
 from __future__ import annotations

@@ -45,6 +45,10 @@ class World:
     """Symbols that are used as tensors."""
     objects: set[int] = field(default_factory=set)
     """Symbols that are not None."""
+    optional: set[int] = field(default_factory=set)
+    """Symbols that may be None, as far as a default or an annotation says."""
+    optional_tensors: set[int] = field(default_factory=set)
+    """Symbols that are tensors or None."""
     others: set[int] = field(default_factory=set)
     """Symbols that are used as something that is no tensor."""
     _ids: dict[Hashable, int] = field(default_factory=dict)
@@ -98,6 +102,12 @@ class World:
             self._follow(predicate, holds, site)
         return holds != predicate.negated
 
+    def is_object(self, id_: int) -> None:
+        """A symbol is not None."""
+        self.objects.add(id_)
+        if id_ in self.optional_tensors:
+            self.tensors.add(id_)
+
     def _asked(self, site: Site, likely: int) -> int:
         at = len(self.trace)
         outcome = self.plan[at] if at < len(self.plan) else likely
@@ -112,9 +122,9 @@ class World:
             if holds:
                 self.bound[subject.id] = None
             else:
-                self.objects.add(subject.id)
+                self.is_object(subject.id)
         elif relation == "true" and holds and isinstance(subject, Symbol):
-            self.objects.add(subject.id)
+            self.is_object(subject.id)
         elif relation == "tensor" and isinstance(subject, Symbol):
             (self.tensors if holds else self.others).add(subject.id)
         elif relation == "equal" and holds:
@@ -138,7 +148,7 @@ def is_constant(value: Any) -> bool:
 def following(world: World, tried: set[tuple[Site, int]]) -> Iterable[tuple[int, ...]]:
     """Plans of further runs: each decides one thing otherwise that no run has decided so before."""
     outcomes = [d.outcome for d in world.trace]
-    for at, decision in enumerate(world.trace):
+    for decision in world.trace:
         tried.add((decision.site, decision.outcome))
     for at in range(len(world.plan), len(world.trace)):
         decision = world.trace[at]

@@ -62,8 +62,8 @@ def mark(domain: HostDomain, annotation: ast.expr | None, value: Any) -> None:
         return
     found, optional = kind(annotation)
     if found == "tensor":
-        if not optional:
-            domain.world.objects.add(value.id)
+        if not optional or value.id in domain.world.objects:
             domain.as_tensor(value, mark=True)
         else:
+            domain.world.optional.add(value.id)
             domain.world.optional_tensors.add(value.id)

@@ -1,0 +1,93 @@
+"""The launches of a workspace, file by file, kept until a file that they rest on changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+
+from kernel_ls.analysis.environment import Module, Workspace
+from kernel_ls.analysis.kernels import JitFunction
+
+from .model import Launch
+from .runs import Follower
+from .sites import may_launch
+
+
+class LaunchIndex:
+    """Launches by file and by kernel.
+
+    What is found in a file is kept for as long as `Workspace.invalidate` has forgotten neither the file nor anything that it
+    read; nothing has to be told to the index.
+
+    Args:
+        workspace: the user's code.
+
+    Attributes:
+        known_paths: files that may launch kernels beside those that import them; whoever walks the workspace adds to it.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.known_paths: set[str] = set()
+        self._found: dict[str, tuple[Module, tuple[Launch, ...]]] = {}
+        self._without: dict[str, str] = {}
+        """Texts in which nothing can be a launch."""
+
+    def of_document(self, path: str) -> tuple[Launch, ...]:
+        """Every launch that a file's text makes, in order of the text. Never raises."""
+        document = self.workspace.document(path)
+        if document is None or not may_launch(document.text):
+            return ()
+        module = self.workspace.module(path)
+        if module is None:
+            return ()
+        known = self._found.get(path)
+        if known is None or known[0] is not module:
+            found = Follower(self.workspace, document, module).launches()
+            known = self._found[path] = (module, found)
+        return known[1]
+
+    def is_indexed(self, path: str) -> bool:
+        """Whether what `of_document` answers for a file is at hand."""
+        known = self._found.get(path)
+        return known is not None and self.workspace._modules.get(path) is known[0]
+
+    def launches_of(self, kernel: JitFunction, paths: Iterable[str] | None = None) -> tuple[Launch, ...]:
+        """The launches of a kernel, those that know most of their arguments first.
+
+        Args:
+            kernel: the kernel.
+            paths: the files to look in; without it the kernel's own, those that are known to import its file, and those
+                that are indexed already.
+        """
+        found: list[Launch] = []
+        for path in self._files(kernel) if paths is None else paths:
+            found += [launch for launch in self.of_document(path) if launch.is_of(kernel)]
+        return tuple(sorted(found, key=lambda launch: (launch.case, -launch.known, launch.incomplete)))
+
+    def _files(self, kernel: JitFunction) -> Iterator[str]:
+        yield kernel.path
+        seen = {kernel.path}
+        for path in sorted(self.workspace.dependents(kernel.path)):
+            text = self.workspace.provider.read(path)
+            if path not in seen and text is not None and kernel.name in text:
+                seen.add(path)
+                yield path
+        for path in sorted(self._found):
+            if path not in seen and self.is_indexed(path):
+                yield path
+
+    def index(self, paths: Iterable[str] | None = None) -> Iterator[str]:
+        """Index files one by one, yielding each path when it is done, so that other work goes on in between."""
+        for path in sorted(self.known_paths) if paths is None else paths:
+            if not self.is_indexed(path):
+                self.of_document(path)
+            yield path
+
+    async def index_in_background(self, paths: Iterable[str] | None = None) -> int:
+        """Index files, giving way to other tasks after each; how many were indexed."""
+        count = 0
+        for _ in self.index(paths):
+            count += 1
+            await asyncio.sleep(0)
+        return count

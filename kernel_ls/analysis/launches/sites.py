@@ -1,0 +1,141 @@
+"""Where a text may launch kernels, by its syntax alone: which functions are worth following."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from kernel_ls.analysis.document import ParsedDocument
+
+_METHODS = ("run", "warmup")
+_CALLERS = 3
+"""Over how many calls the callers of a launching function are looked for."""
+
+Scopes = tuple[ast.AST, ...]
+
+
+def may_launch(text: str) -> bool:
+    """Whether a text has anything that a launch is written with."""
+    return (
+        "](" in text or "] (" in text or ".run(" in text or ".warmup(" in text or "ASTSource" in text or "]\n" in text
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function that launches, directly or through others, with the classes around it; None for the module's own code."""
+
+    node: ast.FunctionDef | None
+    cls: ast.ClassDef | None = None
+    level: int = 0
+    """Over how many calls it launches."""
+
+
+def candidates(tree: ast.Module) -> Iterator[tuple[ast.Call, Scopes]]:
+    """Calls that may launch, with the functions and classes around them, outermost first."""
+    stack: list[tuple[ast.AST, Scopes]] = [(tree, ())]
+    while stack:
+        node, scopes = stack.pop()
+        if isinstance(node, ast.Call) and _is_candidate(node):
+            yield node, scopes
+        inner = scopes
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner = (*scopes, node)
+        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _is_candidate(node: ast.Call) -> bool:
+    function = node.func
+    if isinstance(function, ast.Subscript):
+        return True
+    if isinstance(function, ast.Attribute):
+        return function.attr in _METHODS or function.attr == "ASTSource"
+    return isinstance(function, ast.Name) and function.id == "ASTSource"
+
+
+def entries(document: ParsedDocument) -> tuple[Entry, ...]:
+    """The functions to follow: those that hold a launch, then those that call them; outermost functions only."""
+    known = document.memo.get("launch entries")
+    if known is None:
+        known = document.memo["launch entries"] = tuple(_entries(document))
+    return cast("tuple[Entry, ...]", known)
+
+
+def _entries(document: ParsedDocument) -> Iterator[Entry]:
+    if not may_launch(document.text):
+        return
+    found: dict[ast.AST | None, Entry] = {}
+    for _, scopes in candidates(document.tree):
+        entry = _entry(scopes, 0)
+        # Inside of a kernel `x[0](...)` is no launch; following it finds none.
+        if entry is not None:
+            found.setdefault(entry.node, entry)
+    for assignment in _kept_launchers(document.tree):
+        entry = _entry(assignment, 0)
+        if entry is not None:
+            found.setdefault(entry.node, entry)
+    if not found:
+        return
+    calls = list(_calls(document.tree))
+    level = list(found.values())
+    for depth in range(1, _CALLERS + 1):
+        names = {e.node.name for e in level if e.node is not None and e.node.name != "forward"}
+        names |= {e.cls.name for e in level if e.cls is not None}
+        following = []
+        for called, scopes in calls:
+            entry = _entry(scopes, depth) if called in names else None
+            if entry is not None and entry.node not in found:
+                found[entry.node] = entry
+                following.append(entry)
+        level = following
+    yield from sorted(found.values(), key=lambda e: (e.level, e.node.lineno if e.node is not None else 1 << 30))
+
+
+def _entry(scopes: Scopes, level: int) -> Entry | None:
+    cls: ast.ClassDef | None = None
+    for scope in scopes:
+        if isinstance(scope, ast.FunctionDef):
+            return Entry(scope, cls, level)
+        if isinstance(scope, ast.ClassDef):
+            cls = scope
+        else:
+            return None
+    return Entry(None, None, level) if cls is None else None
+
+
+def _kept_launchers(tree: ast.Module) -> Iterator[Scopes]:
+    """Scopes of `name = kernel[grid]`: the launch follows as a plain call."""
+    stack: list[tuple[ast.AST, Scopes]] = [(tree, ())]
+    while stack:
+        node, scopes = stack.pop()
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and scopes:
+            owner = node.value.value
+            if isinstance(owner, ast.Name) and not isinstance(node.value.slice, ast.Constant):
+                yield scopes
+            continue
+        inner = scopes
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner = (*scopes, node)
+        stack.extend((child, inner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[str, Scopes]]:
+    """Names that are called: `f(...)`, `x.f(...)`, `C.apply(...)` (as `C`), with the scopes around them."""
+    stack: list[tuple[ast.AST, Scopes]] = [(tree, ())]
+    while stack:
+        node, scopes = stack.pop()
+        if isinstance(node, ast.Call):
+            function = node.func
+            if isinstance(function, ast.Name):
+                yield function.id, scopes
+            elif isinstance(function, ast.Attribute):
+                if function.attr == "apply" and isinstance(function.value, ast.Name):
+                    yield function.value.id, scopes
+                else:
+                    yield function.attr, scopes
+        inner = scopes
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner = (*scopes, node)
+        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
