@@ -26,14 +26,13 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": _PURE,
     "compile": _PURE,
     "checker": _PURE | {"analysis", "compile"},
-    "sources": _BASE,
-    "project": _PIPELINE | {"sources"},
+    "project": _PIPELINE,
     "session": _PIPELINE,
     "report": _PIPELINE,
     "convert": _PIPELINE | {"session"},
     "server": _PIPELINE | {"project", "session", "convert"},
     # One of the terminal's commands starts the server.
-    "commands": _PIPELINE | {"sources", "project", "report", "server"},
+    "commands": _PIPELINE | {"project", "report", "server"},
     "cli": _PIPELINE | {"commands"},
     "__main__": {"cli"},
 }
@@ -141,6 +140,7 @@ def _imports(path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
         root, _, inside = name.partition(".")
         if root == "kernel_ls":
             target = inside.split(".")[0]
+            target = "" if target.startswith("__") else target
             if in_worker and not (inside + ".").startswith(("compile.worker.", "pyeval.")):
                 yield line, f"the worker imports {name}, but it is alone with pyeval under the user's Python"
             elif target != part and target in ALLOWED and target not in ALLOWED[part] and target != "":

@@ -90,6 +90,12 @@ def isolate(lines: list[str]) -> tuple[ast.Module, tuple[BrokenRegion, ...]]:
     work = _Isolation(lines)
     work.block(0, len(lines), "", "", 0)
     tree = attempt("\n".join(work.kept))
+    if isinstance(tree, Failure) and not work.broken:
+        # What no statement holds: a stray character between them.
+        line = min(tree.span.start.line, len(lines) - 1)
+        work.broken.append(BrokenRegion(tree.span, tree.message, "", (line, line)))
+        work.kept[line] = ""
+        tree = attempt("\n".join(work.kept))
     if isinstance(tree, Failure):
         # Every statement parses alone; only together they nest too deeply or run into each other.
         tree = work.assemble()

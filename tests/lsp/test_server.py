@@ -46,7 +46,7 @@ async def test_a_finding_says_everything_that_an_editor_shows(editor: Editor) ->
     editor.open("broken.py")
     await editor.sees("broken.py", BOTH)
     shown = next(d for d in editor.client.diagnostics[editor.uri("broken.py")] if d.code == "undefined-name")
-    assert shown.range == lsp.Range(lsp.Position(16, 43), lsp.Position(16, 44))
+    assert shown.range == lsp.Range(lsp.Position(16, 42), lsp.Position(16, 43))
     assert shown.source == "kernel-ls"
     assert shown.code_description is not None
     assert shown.code_description.href.endswith("undefined-name/")
@@ -82,10 +82,10 @@ async def test_an_edited_helper_refreshes_the_open_file_that_uses_it(editor: Edi
     editor.open("helpers.py")
     editor.open("caller.py")
     await editor.sees("caller.py", [])
-    editor.edit("helpers.py", (4, 13), (4, 13), ", y")
+    editor.edit("helpers.py", (4, 12), (4, 12), ", y")
     await editor.until(lambda: len(editor.shown("caller.py")) == 1, "the call lacks an argument")
     assert editor.shown("caller.py")[0][1] == 10
-    editor.edit("helpers.py", (4, 13), (4, 16), "")
+    editor.edit("helpers.py", (4, 12), (4, 15), "")
     await editor.sees("caller.py", [])
 
 

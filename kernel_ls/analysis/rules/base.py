@@ -134,22 +134,6 @@ class RuleContext:
         """Whether `unit` is the kernel itself rather than a helper that it reaches."""
         return unit == self.program.kernel
 
-    def newer_than(self, version: str) -> bool | None:
-        """Whether the Triton in use is at least `version`; None where it is not known."""
-        if not self.triton_version:
-            return None
-        return _release(self.triton_version) >= _release(version)
-
-
-def _release(version: str) -> tuple[int, ...]:
-    numbers = []
-    for part in version.split("+")[0].split("."):
-        digits = "".join(c for c in part if c.isdigit())
-        if not digits:
-            break
-        numbers.append(int(digits))
-    return tuple(numbers[:3])
-
 
 class Rule(ABC):
     """One kind of finding. A concrete rule is the only one of its module, whose name is the code with underscores.
