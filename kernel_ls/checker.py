@@ -21,6 +21,8 @@ from kernel_ls.analysis.environment import Workspace
 from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.environment.modules import Standing
 from kernel_ls.analysis.kernels import JitFunction
+from kernel_ls.analysis.launches import LaunchIndex
+from kernel_ls.analysis.specialize import from_launches
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
 from kernel_ls.model import (
@@ -77,6 +79,8 @@ class Checker:
         self.compiler = compiler
         self.workspace = workspace
         self.options = options or CheckOptions()
+        self.launches = LaunchIndex(workspace)
+        """Launch sites; whoever knows more files of the workspace adds them to its `known_paths` and indexes them."""
 
     # ------------------------------------------------------------------------------------------ files
 
@@ -146,7 +150,8 @@ class Checker:
         """Check one kernel under its specializations, for every target."""
         started = time.monotonic()
         program = self.workspace.program(function)
-        plan = specialize.plan(function, program, self.workspace)
+        launches = from_launches.launched(function, self.launches)
+        plan = specialize.plan(function, program, self.workspace, launches=launches)
         trials: list[Trial] = []
         for target in self.options.targets:
             trials += await self._trials(function, program, plan, target, started)

@@ -155,6 +155,7 @@ class HostDomain(CourseDomain):
         closure = Closure(function.node, function.frame, dict(function.defaults), function.qualname)
         self.depth += 1
         want, self.want = self.want, None
+        parameters, self.world.parameters = self.world.parameters, set()
         try:
             with self.workspace.evaluating(function.module):
                 return self.evaluator.call_host(closure, function, args, kwargs)
@@ -163,6 +164,7 @@ class HostDomain(CourseDomain):
         finally:
             self.depth -= 1
             self.want = want
+            self.world.parameters = parameters
 
     def unary(self, op: str, value: Any, budget: Budget) -> Any:
         value = self.lift(self.world.resolve(value))

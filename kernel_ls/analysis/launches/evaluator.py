@@ -281,6 +281,17 @@ class HostEvaluator(Evaluator):
         if truth is False:
             raise Raised("AssertionError")
 
+    def _do_Assign(self, node: ast.Assign, frame: Frame) -> None:
+        # `a, b, c, d = *x.shape, n` tells how many dimensions `x` has.
+        target = node.targets[0]
+        if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple):
+            stars = [e for e in node.value.elts if isinstance(e, ast.Starred)]
+            if len(stars) == 1 and not any(isinstance(e, ast.Starred) for e in target.elts):
+                sizes = self.expression(stars[0].value, frame)
+                if isinstance(sizes, Sizes):
+                    tensors.elements_of(self.domain, sizes, len(target.elts) - len(node.value.elts) + 1)
+        super()._do_Assign(node, frame)
+
     def _do_AnnAssign(self, node: ast.AnnAssign, frame: Frame) -> None:
         super()._do_AnnAssign(node, frame)
         if node.value is not None and isinstance(node.target, ast.Name):

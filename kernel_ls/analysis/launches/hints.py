@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .values import Symbol
+from .values import Number, Symbol
 
 if TYPE_CHECKING:
     from .domain import HostDomain
@@ -56,11 +56,13 @@ def _union(nodes: list[ast.expr]) -> tuple[str, bool]:
 
 
 def mark(domain: HostDomain, annotation: ast.expr | None, value: Any) -> None:
-    """Take from an annotation that a value which is not known is a tensor."""
+    """Take from an annotation what a value is that is not known otherwise."""
     value = domain.world.resolve(value)
     if annotation is None or not isinstance(value, Symbol):
         return
     found, optional = kind(annotation)
+    if found in ("int", "float", "bool") and not optional and value.id not in domain.world.tensors:
+        domain.world.bound[value.id] = Number(domain.world.fresh(), value.text, found)  # type: ignore[arg-type]
     if found == "tensor":
         if not optional or value.id in domain.world.objects:
             domain.as_tensor(value, mark=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator
 
 from kernel_ls.analysis.environment import Module, Workspace
@@ -78,16 +77,8 @@ class LaunchIndex:
                 yield path
 
     def index(self, paths: Iterable[str] | None = None) -> Iterator[str]:
-        """Index files one by one, yielding each path when it is done, so that other work goes on in between."""
+        """Index files one by one, yielding each path when it is done: whoever drives it lets other work go on in between."""
         for path in sorted(self.known_paths) if paths is None else paths:
             if not self.is_indexed(path):
                 self.of_document(path)
             yield path
-
-    async def index_in_background(self, paths: Iterable[str] | None = None) -> int:
-        """Index files, giving way to other tasks after each; how many were indexed."""
-        count = 0
-        for _ in self.index(paths):
-            count += 1
-            await asyncio.sleep(0)
-        return count

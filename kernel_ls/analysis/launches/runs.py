@@ -42,8 +42,10 @@ class Follower:
     def launches(self) -> tuple[Launch, ...]:
         """Every launch that the document's text makes."""
         collector = Collector(self.workspace, self.document)
+        kernels = {f.jit.node for f in self.workspace.functions(self.document.path)}
         for entry in sites.entries(self.document):
-            self._entry(entry, collector)
+            if entry.node not in kernels:
+                self._entry(entry, collector)
             if self.steps <= 0:
                 break
         return collector.launches()
@@ -232,6 +234,7 @@ def _argument(evaluator: HostEvaluator, parameter: ast.arg, defaults: dict[str, 
     if found == "tensor" and not optional:
         return Tensor(id_, name, None)
     symbol = domain.symbol(name, "parameter", name, parameter.lineno)
+    world.parameters.add(symbol.id)
     if optional:
         world.optional.add(symbol.id)
         if found == "tensor":

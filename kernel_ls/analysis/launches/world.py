@@ -45,6 +45,8 @@ class World:
     """Symbols that are used as tensors."""
     objects: set[int] = field(default_factory=set)
     """Symbols that are not None."""
+    parameters: set[int] = field(default_factory=set)
+    """Parameters of the function that is followed, while its own code runs and not that of what it calls."""
     optional: set[int] = field(default_factory=set)
     """Symbols that may be None, as far as a default or an annotation says."""
     optional_tensors: set[int] = field(default_factory=set)
@@ -91,11 +93,11 @@ class World:
         """Whether a statement holds. `want` is what the whole predicate should be, as far as one may choose."""
         holds = self._decided.get(predicate.key)
         if holds is None:
-            likely = predicate.relation not in ("none", "raises") if want is None else want != predicate.negated
-            if want is None:
+            likely = predicate.relation not in ("none", "tensor") if want is None else want != predicate.negated
+            if want is None and not (predicate.relation == "tensor" and self._is_derived(predicate.subject)):
                 outcome = self.choose(site, 2, 0 if likely else 1)
             else:
-                # What was asked for is no matter of taste: the other course only leads to an error.
+                # No matter of taste: the other course only leads to an error, or to a tensor that may be none.
                 outcome = self._asked(site, 0 if likely else 1)
             holds = outcome == 0
             self._decided[predicate.key] = holds
@@ -107,6 +109,9 @@ class World:
         self.objects.add(id_)
         if id_ in self.optional_tensors:
             self.tensors.add(id_)
+
+    def _is_derived(self, value: Any) -> bool:
+        return not isinstance(value, Host) or value.id not in self.parameters
 
     def _asked(self, site: Site, likely: int) -> int:
         at = len(self.trace)
