@@ -37,7 +37,9 @@ def main() -> None:
     parser.add_argument("--triton-python", default=sys.executable, help="the interpreter whose Triton checks")
     parser.add_argument("--report", type=Path, help="keep each library's JSON report in this folder")
     arguments = parser.parse_args()
-    print("| library | kernels | clean | share | unknown | crashed | timeout | with false findings, by code | seconds |")
+    print(
+        "| library | kernels | clean | share | unknown | crashed | timeout | with false findings, by code | seconds |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for corpus in named(arguments.names):
         report, seconds, _ = check(fetch(corpus), arguments.triton_python)

@@ -121,7 +121,9 @@ def chained(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, str]]:
 def narrow_accumulator(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, str]]:
     """In a run-time loop, an accumulator's update is converted to another type than it started with."""
     for loop in ast.walk(function):
-        if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range"):
+        if not (
+            isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range"
+        ):
             continue
         for statement in loop.body:
             if (
@@ -160,7 +162,12 @@ def python_only(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, str]]:
 @operator("pointer-expected")
 def value_for_pointer(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, str]]:
     for _, node in _loads(function):
-        if _language(node, "load") and isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+        if (
+            _language(node, "load")
+            and isinstance(node, ast.Call)
+            and node.args
+            and isinstance(node.func, ast.Attribute)
+        ):
             yield node.args[0], f"{ast.unparse(node.func.value)}.program_id(0)"
 
 

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Literal
 
 from kernel_ls.analysis import rules, specialize
-from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment import Workspace
 from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.environment.modules import Standing
@@ -29,7 +28,6 @@ from kernel_ls.model import (
     DEFAULT_TARGET,
     Argument,
     CompileResult,
-    EvidenceKind,
     FileReport,
     Finding,
     Job,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_ls.analysis.comments import Comment, comments
-from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Location, Span
 

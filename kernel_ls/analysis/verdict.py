@@ -132,9 +132,7 @@ def _judge(case: _Case, trials: Sequence[Trial], describe: Callable[[Specializat
     severity = finding.severity
     assumed: tuple[str, ...] = ()
     if severity is Severity.ERROR:
-        if not first:
-            severity = Severity.WARNING
-        elif not all(t.best.shows(identity) for t in trials if t.tier == 1 and t.best.reaches(shown.span)):
+        if not first or not all(t.best.shows(identity) for t in trials if t.tier == 1 and t.best.reaches(shown.span)):
             severity = Severity.WARNING
     if severity is not Severity.INFO and shown.hangs_on and not _robust(case, identity):
         severity = Severity.INFO
@@ -156,6 +154,8 @@ def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
     """
     for trial in case.trials:
         rivals = [a for a in trial.attempts if a.result.status is Status.DONE and a is not trial.best]
-        if not rivals or any(a.badness <= trial.best.badness and a.reaches(case.shown.span) for a in rivals if not a.shows(identity)):
+        if not rivals or any(
+            a.badness <= trial.best.badness and a.reaches(case.shown.span) for a in rivals if not a.shows(identity)
+        ):
             return False
     return True

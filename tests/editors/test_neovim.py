@@ -14,8 +14,10 @@ def test_neovim_shows_findings_and_follows_an_unsaved_edit(tmp_path: Path) -> No
     program = programs.nvim()
     file = programs.workspace(tmp_path)
     done = subprocess.run(
-        [program, "--clean", "--headless", "-n", "-l", str(programs.HERE / "neovim_check.lua"), str(file)]
-        + [str(programs.ROOT / "editors" / "neovim"), *programs.server_command()],
+        [
+            *(program, "--clean", "--headless", "-n", "-l", str(programs.HERE / "neovim_check.lua"), str(file)),
+            *(str(programs.ROOT / "editors" / "neovim"), *programs.server_command()),
+        ],
         capture_output=True,
         text=True,
         timeout=150,

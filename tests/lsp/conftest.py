@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from interpreters import Interpreter
+
 from lsp.editor import Editor
 
 BROKEN = """\
@@ -45,9 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def editors(
-    folder: Path, tmp_path: Path, triton_python: Interpreter
-) -> AsyncIterator[Callable[..., Editor]]:
+async def editors(folder: Path, tmp_path: Path, triton_python: Interpreter) -> AsyncIterator[Callable[..., Editor]]:
     """Makes editors that are stopped in the end, whatever became of them."""
     made: list[Editor] = []
 

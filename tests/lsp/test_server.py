@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lsp.conftest import BROKEN
-from lsp.editor import ROOT, Editor
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
+
+from lsp.conftest import BROKEN
+from lsp.editor import ROOT, Editor
 
 BOTH = [("constexpr-global", 11), ("undefined-name", 17)]
 HELPER = "import triton\n\n\n@triton.jit\ndef helper(x):\n    return x + 1\n"

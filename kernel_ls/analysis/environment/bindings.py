@@ -119,7 +119,11 @@ def _parameter(arguments: ast.arguments, name: str) -> ast.arg | None:
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The simple statements and definitions of one scope, those in its `if`s, loops, `try`s and `with`s included."""
     for statement in body:
-        inner = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ()), *getattr(statement, "finalbody", ())]
+        inner = [
+            *getattr(statement, "body", ()),
+            *getattr(statement, "orelse", ()),
+            *getattr(statement, "finalbody", ()),
+        ]
         for handler in getattr(statement, "handlers", ()):
             inner += handler.body
         if inner and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

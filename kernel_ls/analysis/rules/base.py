@@ -25,6 +25,7 @@ from kernel_ls.model import (
     Location,
     Note,
     Program,
+    Related,
     Severity,
     Span,
     Specialization,
@@ -180,8 +181,6 @@ def finding_at(
     original: str = "",
 ) -> Finding:
     """A finding of `rule` at a place in buffer coordinates."""
-    from kernel_ls.model import Related
-
     return Finding(
         code=rule.code,
         severity=severity or rule.severity,

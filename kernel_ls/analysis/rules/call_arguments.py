@@ -54,7 +54,11 @@ class CallArguments(Rule):
         noinline = _NOINLINE.search(fault.text)
         if event(fault) != "call" and not _TEXT.search(fault.text) and noinline is None:
             return None
-        if fault.exception not in ("TypeError", "UnsupportedLanguageConstruct", "CompilationError", "CallArguments", "") and event(fault) != "call":
+        if (
+            fault.exception
+            not in ("TypeError", "UnsupportedLanguageConstruct", "CompilationError", "CallArguments", "")
+            and event(fault) != "call"
+        ):
             return None
         tree = context.tree(fault.span.unit)
         call = tree.call_at(fault.span)
@@ -83,12 +87,20 @@ class CallArguments(Rule):
         elif extra:
             near = _near(extra[0], callee(fault), context)
             hint = f" Did you mean `{near}`?" if near else ""
-            message = f"`{function}` has no parameter `{extra[0]}`.{hint}" if extra[0].isidentifier() else f"`{function}` is called with too many arguments."
+            message = (
+                f"`{function}` has no parameter `{extra[0]}`.{hint}"
+                if extra[0].isidentifier()
+                else f"`{function}` is called with too many arguments."
+            )
             place = _keyword(call, extra[0], tree) or place
         else:
             text = " ".join(fault.text.split()).rstrip(".")
             text = re.sub(r"^[\w.]+\(\) ", "", text)
-            message = f"`{function}` {text}." if text.startswith(("takes", "got", "missing", "expected")) else f"`{function}`: {text}."
+            message = (
+                f"`{function}` {text}."
+                if text.startswith(("takes", "got", "missing", "expected"))
+                else f"`{function}`: {text}."
+            )
         return Match(place, message, tuple(related))
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
@@ -107,7 +119,11 @@ class CallArguments(Rule):
 
 def _listed(names: list[str]) -> str:
     shown = [f"`{n}`" for n in names]
-    return "its argument " + shown[0] if len(shown) == 1 else "its arguments " + ", ".join(shown[:-1]) + f" and {shown[-1]}"
+    return (
+        "its argument " + shown[0]
+        if len(shown) == 1
+        else "its arguments " + ", ".join(shown[:-1]) + f" and {shown[-1]}"
+    )
 
 
 def _from_text(text: str) -> tuple[list[str], list[str], list[str]]:

@@ -37,4 +37,7 @@ class CompilerTimeout(Rule):
     def inspect(self, result: CompileResult, context: RuleContext) -> Iterable[Match]:
         if result.status is Status.TIMEOUT:
             said = " ".join(result.message.split()).rstrip(".")
-            yield Match(kernel_head(context), f"Triton takes too long to generate this kernel{': ' + said if said else ''}. Look for unrolled loops.")
+            yield Match(
+                kernel_head(context),
+                f"Triton takes too long to generate this kernel{': ' + said if said else ''}. Look for unrolled loops.",
+            )

@@ -58,7 +58,7 @@ class ConstexprReassigned(Rule):
                 _first(name, tree, place),
             )
         constant = bool(fault.facts.get("constexpr")) or _IN_LOOP.search(fault.text) is not None
-        if event(fault) == "loop-carried" and constant or _IN_LOOP.search(fault.text):
+        if (event(fault) == "loop-carried" and constant) or _IN_LOOP.search(fault.text):
             in_loop = _IN_LOOP.search(fault.text)
             name = str(fault.facts.get("name") or (in_loop.group(1) if in_loop else ""))
             if not declared_constexpr(name, tree):

@@ -94,7 +94,7 @@ def _culprit(fault: Fault) -> Operand | None:
         wanted = [o for o in runtime if o.role in ("strides", "block_shape", "arg2", "arg3")]
         return wanted[0] if wanted else None
     scalars = [o for o in runtime if not o.type.startswith(("*", "tensor<"))]
-    return (scalars or runtime or [None])[0]
+    return next(iter(scalars or runtime), None)
 
 
 def _from_subscript(fault: Fault, context: RuleContext) -> bool:
@@ -154,7 +154,11 @@ def _parameter(place: UnitSpan, tree: UnitTree, culprit: Operand | None) -> ast.
 def _purpose(fault: Fault, tree: UnitTree) -> str:
     name = callee_name(fault)
     node = tree.node_at(fault.span)
-    if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and "static_range" in tree.source_of(node.iter.func):
+    if (
+        isinstance(node, ast.For)
+        and isinstance(node.iter, ast.Call)
+        and "static_range" in tree.source_of(node.iter.func)
+    ):
         name = "static_range"
     call = tree.call_at(fault.span)
     if not name and call is not None and isinstance(call.func, ast.Attribute):

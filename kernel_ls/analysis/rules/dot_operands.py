@@ -62,7 +62,11 @@ class DotOperands(Rule):
             return None
         tree = context.tree(fault.span.unit)
         given = arguments(fault)
-        left, right, acc = _role(given, 0, "input", "a", "lhs"), _role(given, 1, "other", "b", "rhs"), _accumulator(given)
+        left, right, acc = (
+            _role(given, 0, "input", "a", "lhs"),
+            _role(given, 1, "other", "b", "rhs"),
+            _accumulator(given),
+        )
         related = tuple(
             (f"`{shorten(o.source)}` is {o.type}", o.origin) for o in (left, right, acc) if o and o.origin is not None
         )
@@ -128,4 +132,8 @@ def _message(fault: Fault, left: Operand | None, right: Operand | None, acc: Ope
             f"The accumulator `{shorten(acc.source)}` is {acc.type}, but this dot gives another data type (f32 unless "
             f"`out_dtype` says otherwise)."
         )
-    return f"`tl.dot` cannot take these: {text.strip().rstrip('.')}." if text.strip() else f"`tl.dot` cannot multiply {both}."
+    return (
+        f"`tl.dot` cannot take these: {text.strip().rstrip('.')}."
+        if text.strip()
+        else f"`tl.dot` cannot multiply {both}."
+    )

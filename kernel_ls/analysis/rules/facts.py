@@ -83,7 +83,9 @@ def operand(fault: Fault, *roles: str) -> Operand | None:
 
 def arguments(fault: Fault) -> tuple[Operand, ...]:
     """The operands of a call without the function itself, and without the module that it was read from."""
-    return tuple(o for o in operands(fault) if o.role != "func" and not (o.role == "self" and o.type.startswith("module ")))
+    return tuple(
+        o for o in operands(fault) if o.role != "func" and not (o.role == "self" and o.type.startswith("module "))
+    )
 
 
 def callee(fault: Fault) -> str:
@@ -159,7 +161,6 @@ def is_runtime(type_text: str) -> bool:
 def shape_text(shape: tuple[int, ...]) -> str:
     """`(64, 32)` or `(64,)`, as a person writes a shape."""
     return "(" + ", ".join(str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
-
 
 
 def notation(type_text: str) -> str:

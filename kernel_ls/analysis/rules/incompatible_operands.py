@@ -68,7 +68,7 @@ class IncompatibleOperands(Rule):
         left = next((o for o in given if o.role == "left"), given[0] if given else None)
         right = next((o for o in given if o.role == "right"), given[1] if len(given) > 1 else None)
         if isinstance(node, (ast.BinOp, ast.Compare, ast.AugAssign)) and left is not None and right is not None:
-            return Match(place, _binary(left, right, fault.text, node, tree), related)
+            return Match(place, _binary(left, right, fault.text), related)
         if isinstance(node, ast.UnaryOp):
             shown = f" ({given[0].type})" if given and given[0].type else ""
             return Match(place, f"`{shorten(tree.source_of(node.operand))}`{shown} has no such operator.", related)
@@ -137,13 +137,11 @@ def _divisions(fault: Fault, tree: UnitTree) -> list[ast.BinOp]:
         for root in roots:
             for name in [n.id for n in ast.walk(root) if isinstance(n, ast.Name)]:
                 for statement in tree.assignments(name):
-                    found += [
-                        n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)
-                    ]
+                    found += [n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
     return list(dict.fromkeys(found))
 
 
-def _binary(left: Operand, right: Operand, text: str, node: ast.AST, tree: UnitTree) -> str:
+def _binary(left: Operand, right: Operand, text: str) -> str:
     for pointer, other in ((left, right), (right, left)):
         if is_pointer(pointer.type) and is_float(other.type):
             message = f"{other.described} is a float and cannot be added to the pointer {pointer.described}."
@@ -151,7 +149,9 @@ def _binary(left: Operand, right: Operand, text: str, node: ast.AST, tree: UnitT
         if other.type == "None" or other.value == "None":
             return f"`{shorten(other.source)}` is None and cannot be combined with {pointer.described}."
         if other.type.startswith("("):
-            return f"`{shorten(other.source)}` is a tuple of {other.type} and cannot be combined with {pointer.described}."
+            return (
+                f"`{shorten(other.source)}` is a tuple of {other.type} and cannot be combined with {pointer.described}."
+            )
     if is_pointer(left.type) and is_pointer(right.type):
         return f"{left.described} and {right.described} are both pointers and cannot be added."
     if "signedness" in text:

@@ -10,10 +10,15 @@ from kernel_ls.analysis.rules.incompatible_operands import floor_division
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
 
-_LOOP = re.compile(r"For loop bounds and step must all be ints, are \((.+?), (.+?), (.+?)\)|For (?:lower|upper) bound must be|For step must be")
-_AXIS = re.compile(r"axis|dims must be a permutation|duplicate axes|invalid slice dimension|sliced in axis", re.IGNORECASE)
+_LOOP = re.compile(
+    r"For loop bounds and step must all be ints, are \((.+?), (.+?), (.+?)\)|For (?:lower|upper) bound must be|For step must be"
+)
+_AXIS = re.compile(
+    r"axis|dims must be a permutation|duplicate axes|invalid slice dimension|sliced in axis", re.IGNORECASE
+)
 _OPTION = re.compile(
-    r"(Cache modifier|Eviction policy|Padding option|Memory semantic|rounding mode|propagate_nan|cache_policy|semantics)", re.IGNORECASE
+    r"(Cache modifier|Eviction policy|Padding option|Memory semantic|rounding mode|propagate_nan|cache_policy|semantics)",
+    re.IGNORECASE,
 )
 
 # Which argument a message is about, where it says: (message, parameter, position or None).
@@ -24,7 +29,13 @@ _ARGUMENTS: tuple[tuple[re.Pattern[str], str, int | None], ...] = (
     (re.compile(r"`other` cannot be provided"), "other", 2),
     (re.compile(r"boundary_check", re.IGNORECASE), "boundary_check", None),
     (re.compile(r"program_id axis|num_programs axis"), "axis", 0),
-    (re.compile(r"reduction axis|scan axis|gather axis|invalid axis|expected reduction axis|axis \S+ (?:is )?out of"), "axis", 1),
+    (
+        re.compile(
+            r"reduction axis|scan axis|gather axis|invalid axis|expected reduction axis|axis \S+ (?:is )?out of"
+        ),
+        "axis",
+        1,
+    ),
     (re.compile(r"arange's end argument|arange must fit"), "end", 1),
     (re.compile(r"Memory semantic|semantics", re.IGNORECASE), "sem", None),
     (re.compile(r"[Rr]ounding"), "fp_downcast_rounding", None),
@@ -67,7 +78,9 @@ class InvalidArgument(Rule):
         node = tree.node_at(fault.span)
         if _LOOP.search(fault.text):
             return _loop_bound(fault, node, tree)
-        by_triton = callee(fault).startswith(("triton", "tl.", "ttgl.", "gl.")) or _FAMILY.search(fault.text) is not None
+        by_triton = (
+            callee(fault).startswith(("triton", "tl.", "ttgl.", "gl.")) or _FAMILY.search(fault.text) is not None
+        )
         if not by_triton or fault.phase != "generate" or fault.exception not in _REJECTIONS:
             return None
         place = _argument_place(fault, tree)
@@ -132,7 +145,9 @@ def _loop_bound(fault: Fault, node: ast.AST | None, tree: UnitTree) -> Match:
     text = shorten(tree.text(place))
     shown = f"is {kind.replace('fp', 'f')}" if kind else "is no integer"
     hint = " Use `//` to divide." if "/" in text and "//" not in text else ""
-    return Match(place, f"`{text}` {shown}; the bounds and the step of a loop must be integers.{hint}", _related(fault, place))
+    return Match(
+        place, f"`{text}` {shown}; the bounds and the step of a loop must be integers.{hint}", _related(fault, place)
+    )
 
 
 def _argument_place(fault: Fault, tree: UnitTree) -> UnitSpan:
@@ -146,7 +161,7 @@ def _argument_place(fault: Fault, tree: UnitTree) -> UnitSpan:
             node = tree.argument_node(call, parameter, at)
             if node is not None:
                 return tree.span(node)
-    return tree.span(call) if call is not None else fault.span
+    return tree.span(call)
 
 
 def _message(fault: Fault, name: str, place: UnitSpan, tree: UnitTree) -> str:

@@ -46,7 +46,9 @@ class InvalidIr(Rule):
         place = fault.span
         related: list[tuple[str, UnitSpan]] = []
         tree = context.tree(fault.span.unit)
-        layout = next((o for o in operands(fault) if o.origin is not None and "Layout" in (o.type + (o.value or ""))), None)
+        layout = next(
+            (o for o in operands(fault) if o.origin is not None and "Layout" in (o.type + (o.value or ""))), None
+        )
         if "warps" in text and layout is not None and layout.origin is not None:
             related.append(("used here", fault.span))
             place = layout.origin
@@ -57,7 +59,9 @@ class InvalidIr(Rule):
                 place = definition
         found = _OPERATION.search(text)
         if found is not None:
-            message = f"The compiler rejects the generated `{found.group(1)}`: {shorten(found.group(2), 200).rstrip('.')}."
+            message = (
+                f"The compiler rejects the generated `{found.group(1)}`: {shorten(found.group(2), 200).rstrip('.')}."
+            )
         elif text and "error encountered during parsing" not in text:
             message = f"The compiler rejects the generated code: {shorten(text, 200).rstrip('.')}."
         else:

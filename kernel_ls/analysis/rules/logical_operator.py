@@ -45,7 +45,11 @@ class LogicalOperator(Rule):
         node = _boolean(note.span, tree)
         place = tree.span(node) if node is not None else note.span
         word, sign = ("and", "&") if node is None or isinstance(node.op, ast.And) else ("or", "|")
-        return Match(place, f"`{word}` between blocks is deprecated; write `{sign}`, with each side in parentheses.", tags=("deprecated",))
+        return Match(
+            place,
+            f"`{word}` between blocks is deprecated; write `{sign}`, with each side in parentheses.",
+            tags=("deprecated",),
+        )
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         yield self.rewrite(match.span, context)
@@ -60,13 +64,13 @@ class LogicalOperator(Rule):
         if node is None:
             return None
         sign = "&" if isinstance(node.op, ast.And) else "|"
-        text = f" {sign} ".join(_operand(v, tree, sign) for v in node.values)
+        text = f" {sign} ".join(_operand(v, tree) for v in node.values)
         if isinstance(tree.parents.get(node), (ast.BinOp, ast.UnaryOp, ast.Compare)):
             text = f"({text})"
         return context.fix(f"Use `{sign}`", (place, text))
 
 
-def _operand(node: ast.expr, tree: UnitTree, sign: str) -> str:
+def _operand(node: ast.expr, tree: UnitTree) -> str:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return f"(not {bitwise_operand(node.operand, tree.source_of(node.operand))})"
     return bitwise_operand(node, tree.source_of(node))

@@ -95,7 +95,7 @@ class LoopCarriedType(Rule):
             parameter = tree.parameter(name)
             if parameter is not None:
                 related.append((f"`{name}` is a parameter", tree.span(parameter)))
-        message = _sentence(fault, name, initial, final, tree, context)
+        message = _sentence(fault, name, initial, final, tree)
         return Match(place, message, tuple(related))
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
@@ -142,7 +142,7 @@ def _assignment(fault: Fault, name: str, tree: UnitTree) -> UnitSpan:
     return fault.span
 
 
-def _sentence(fault: Fault, name: str, initial: str, final: str, tree: UnitTree, context: RuleContext) -> str:
+def _sentence(fault: Fault, name: str, initial: str, final: str, tree: UnitTree) -> str:
     constant = bool(fault.facts.get("constexpr")) or initial.startswith("constexpr")
     value = fault.facts.get("initial_value")
     if constant:
@@ -199,10 +199,10 @@ def _start_with(
     for node in ast.walk(value):
         if isinstance(node, ast.Attribute) and node.attr == old:
             module = tree.source_of(node.value)
-            return context.fix(
-                f"Start `{name}` as {dtype}", (tree.span(node), f"{module}.{dtype.removeprefix('tl.')}")
-            )
-    return context.fix(f"Convert `{name}` to {dtype} before the loop", (span, f"{parenthesised(value, text)}.to({dtype})"))
+            return context.fix(f"Start `{name}` as {dtype}", (tree.span(node), f"{module}.{dtype.removeprefix('tl.')}"))
+    return context.fix(
+        f"Convert `{name}` to {dtype} before the loop", (span, f"{parenthesised(value, text)}.to({dtype})")
+    )
 
 
 def _convert_in_loop(
@@ -227,7 +227,5 @@ def _convert_in_loop(
         return context.fix(title, (tree.span(statement), f"{name} = ({name} {operator} {value}).to({dtype})"))
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
         text = tree.source_of(statement.value)
-        return context.fix(
-            title, (tree.span(statement.value), f"{parenthesised(statement.value, text)}.to({dtype})")
-        )
+        return context.fix(title, (tree.span(statement.value), f"{parenthesised(statement.value, text)}.to({dtype})"))
     return None

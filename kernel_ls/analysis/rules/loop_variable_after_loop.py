@@ -48,7 +48,10 @@ class LoopVariableAfterLoop(Rule):
             before = [
                 n
                 for n in tree.nodes
-                if isinstance(n, ast.For) and isinstance(n.target, ast.Name) and n.target.id == name and n.lineno < fault.span.line
+                if isinstance(n, ast.For)
+                and isinstance(n.target, ast.Name)
+                and n.target.id == name
+                and n.lineno < fault.span.line
             ]
             loop = tree.span(before[-1].target) if before else None
         elif isinstance(node := tree.node_at(loop), ast.For):

@@ -51,11 +51,13 @@ class NotJitFunction(Rule):
 
     def match(self, fault: Fault, context: RuleContext) -> Match | None:
         found = _REFERENCED.search(fault.text)
-        host = callee(fault) in context.program.units and (
-            context.program.units[callee(fault)].get("role") == "host"
-        )
+        host = callee(fault) in context.program.units and (context.program.units[callee(fault)].get("role") == "host")
         read = fault.facts.get("event") == "global" and bool(callee(fault))
-        if found is None and not read and not (host and (fault.exception in _HOST_EXCEPTIONS or _FORGOT.search(fault.text))):
+        if (
+            found is None
+            and not read
+            and not (host and (fault.exception in _HOST_EXCEPTIONS or _FORGOT.search(fault.text)))
+        ):
             return None
         tree = context.tree(fault.span.unit)
         name = callee(fault).split(":")[-1] or (found.group(1).split(".")[-1] if found else "the function")
@@ -74,7 +76,11 @@ class NotJitFunction(Rule):
         definition = _definition(fault, context)
         if definition is not None:
             also = ((f"`{name}` is defined here", definition),)
-        return Match(span, f"`{name}` is an ordinary Python function; decorate it with {remedy} to call it in a kernel.", also=also)
+        return Match(
+            span,
+            f"`{name}` is an ordinary Python function; decorate it with {remedy} to call it in a kernel.",
+            also=also,
+        )
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         definition = _definition(fault, context)

@@ -13,7 +13,9 @@ _TEXT = re.compile(
     r"base must be a pointer type|ptr must be a scalar pointer|expected ptr to be a tensor|Expected base to be a pointer|"
     r"isinstance\(base\.d?type, (?:tl|ttgl)\.pointer_type\)",
 )
-_INSIDE = re.compile(r"'(?:dtype|block_type|constexpr_type|constexpr|int|NoneType)' object has no attribute '(?:element_ty|is_ptr|type|handle|dtype)'")
+_INSIDE = re.compile(
+    r"'(?:dtype|block_type|constexpr_type|constexpr|int|NoneType)' object has no attribute '(?:element_ty|is_ptr|type|handle|dtype)'"
+)
 _MEMORY = re.compile(r"^(?:load|store|atomic_\w+|make_block_ptr|make_tensor_descriptor|advance|buffer_\w+)$")
 
 
@@ -47,12 +49,15 @@ class PointerExpected(Rule):
     def match(self, fault: Fault, context: RuleContext) -> Match | None:
         name = callee_name(fault)
         inside = _INSIDE.search(fault.text) is not None and _MEMORY.match(name) is not None
-        bare = (
-            fault.exception == "AssertionError" and not fault.text.strip() and name == "make_tensor_descriptor"
-        )
+        bare = fault.exception == "AssertionError" and not fault.text.strip() and name == "make_tensor_descriptor"
         pointer = _pointer(fault)
         if not _TEXT.search(fault.text):
-            if not (inside or bare) or pointer is None or is_pointer(pointer.type) or pointer.type.startswith("tensordesc"):
+            if (
+                not (inside or bare)
+                or pointer is None
+                or is_pointer(pointer.type)
+                or pointer.type.startswith("tensordesc")
+            ):
                 return None
         tree = context.tree(fault.span.unit)
         call = tree.call_at(fault.span)

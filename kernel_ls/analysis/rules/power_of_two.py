@@ -75,7 +75,12 @@ def _range(fault: Fault) -> str:
     if numbers:
         return str(numbers[-1])
     # The shape is given as a tuple: of its sizes the first that is not a power of two.
-    sizes = [int(n) for o in given if o.value is not None and o.value.startswith(("(", "[")) for n in re.findall(r"\d+", o.value)]
+    sizes = [
+        int(n)
+        for o in given
+        if o.value is not None and o.value.startswith(("(", "["))
+        for n in re.findall(r"\d+", o.value)
+    ]
     return next((str(n) for n in sizes if n & (n - 1) or n == 0), "")
 
 

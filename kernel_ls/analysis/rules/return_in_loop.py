@@ -67,11 +67,13 @@ class ReturnInLoop(Rule):
     def _at(self, place: UnitSpan, tree: UnitTree) -> Match:
         node = tree.node_at(place)
         loop = tree.enclosing(node, (ast.For, ast.While)) if node is not None else None
-        related = ()
+        related: tuple[tuple[str, UnitSpan], ...] = ()
         if loop is not None:
             head = tree.span(loop.test if isinstance(loop, ast.While) else loop.iter)  # type: ignore[attr-defined]
             related = (("the loop it would leave", head),)
-        return Match(place, "A run-time loop cannot be left by `return`; make it a condition of the loop or a mask.", related)
+        return Match(
+            place, "A run-time loop cannot be left by `return`; make it a condition of the loop or a mask.", related
+        )
 
 
 def _return_near(span: UnitSpan, tree: UnitTree) -> UnitSpan | None:
@@ -101,5 +103,7 @@ def _unrolled(loop: ast.AST) -> bool:
     if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
         return False
     function = loop.iter.func
-    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
     return name == "static_range"

@@ -61,7 +61,9 @@ class ReturnType(Rule):
         place = tree.span(here) if here is not None else (known[-1] if known else (returns or [fault.span])[-1])
         related = tuple(("the other `return`", s) for s in (known or tuple(returns)) if s < place)[:1]
         if len(types) >= 2:
-            message = f"This `return` gives {types[-1]} where another gives {types[0]}; a jit function has one result type."
+            message = (
+                f"This `return` gives {types[-1]} where another gives {types[0]}; a jit function has one result type."
+            )
         else:
             message = "This `return` gives another type than the other one; a jit function has one result type."
         return Match(place, message.replace("void", "nothing"), related)

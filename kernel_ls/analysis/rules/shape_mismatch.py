@@ -69,7 +69,11 @@ class ShapeMismatch(Rule):
             return Match(fault.span, "The new shape has another number of elements than the block.", tuple(related))
         if "rank mismatch" in text and len(given) < 2:
             sizes = " and ".join(shape_text(tuple(int(n) for n in re.findall(r"\d+", s))) for s in _shapes(text))
-            return Match(fault.span, f"The shapes {sizes} have different numbers of dimensions." if sizes else _plain(text), tuple(related))
+            return Match(
+                fault.span,
+                f"The shapes {sizes} have different numbers of dimensions." if sizes else _plain(text),
+                tuple(related),
+            )
         name = callee_name(fault)
         if isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp)) or len(given) == 2:
             pair = given[:2]
@@ -88,7 +92,9 @@ def _scalar_pointer(fault: Fault, context: RuleContext) -> Match:
     tree = context.tree(fault.span.unit)
     call = tree.call_at(fault.span)
     what = "mask" if "Mask" in fault.text else "value" if "Value" in fault.text else "other"
-    role = {"mask": ("mask", 2 if callee_name(fault) == "store" else 1), "value": ("value", 1), "other": ("other", 2)}[what]
+    role = {"mask": ("mask", 2 if callee_name(fault) == "store" else 1), "value": ("value", 1), "other": ("other", 2)}[
+        what
+    ]
     pointer = arguments(fault)[0] if arguments(fault) else None
     value = next((o for o in arguments(fault) if o.role in (role[0], f"arg{role[1]}")), None)
     place = fault.span
@@ -104,7 +110,6 @@ def _scalar_pointer(fault: Fault, context: RuleContext) -> Match:
     if value is not None and value.origin is not None:
         related.append((f"`{shorten(value.source)}` comes from here", value.origin))
     return Match(place, message, tuple(related))
-
 
 
 def _named(o: Operand) -> str:

@@ -43,7 +43,11 @@ class StaticAssert(Rule):
         said = fault.text.strip()
         message = f"The assertion `{shorten(condition)}` does not hold" if condition else "This assertion does not hold"
         message += f": {said}" if said and said != "None" else ""
-        names = {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)} if call is not None and call.args else set()
+        names = (
+            {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}
+            if call is not None and call.args
+            else set()
+        )
         values: list[str] = []
         also: list[tuple[str, Location]] = []
         if context.is_kernel(fault.span.unit):

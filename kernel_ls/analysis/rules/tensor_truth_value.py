@@ -55,7 +55,9 @@ class TensorTruthValue(Rule):
             place = tree.span(test) if isinstance(holder, ast.While) and test is not None else fault.span
             text = tree.text(place)
             if is_block(kind):
-                message = f"`{text}` is a block ({kind}) and has no single truth value; reduce it with `tl.max` or `tl.sum`."
+                message = (
+                    f"`{text}` is a block ({kind}) and has no single truth value; reduce it with `tl.max` or `tl.sum`."
+                )
             else:
                 shown = f" ({kind})" if kind else ""
                 message = f"`{text}`{shown} is not a boolean; a `while` needs a comparison, such as `{text} != 0`."
@@ -88,5 +90,3 @@ class TensorTruthValue(Rule):
                 yield context.fix("Compare with 0", (match.span, f"{text} != 0"))
             else:
                 yield context.fix("Compare with 0", (match.span, f"({text}) != 0"))
-
-

@@ -8,7 +8,7 @@ from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import parenthesised
 from kernel_ls.analysis.rules.facts import block, is_float, is_integer, notation, scalar
 from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
-from kernel_ls.model import Fault, Fix
+from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(r"Ternary expression with dynamic condition has inconsistent types (.+) and (.+)", re.DOTALL)
 
@@ -48,7 +48,7 @@ class TernaryType(Rule):
         tree = context.tree(fault.span.unit)
         node = tree.node_at(fault.span)
         expression = tree.enclosing(node, ast.IfExp) if node is not None else None
-        related = ()
+        related: tuple[tuple[str, UnitSpan], ...] = ()
         if isinstance(expression, ast.IfExp):
             related = (
                 (f"this is {then}", tree.span(expression.body)),
@@ -61,7 +61,9 @@ class TernaryType(Rule):
         then, other = _types(fault)
         tree = context.tree(fault.span.unit)
         node = tree.node_at(match.span)
-        if not isinstance(node, ast.IfExp) or block(then) != block(other) and (block(then) is None or block(other) is None):
+        if not isinstance(node, ast.IfExp) or (
+            block(then) != block(other) and (block(then) is None or block(other) is None)
+        ):
             return
         for value, mine, theirs in ((node.body, then, other), (node.orelse, other, then)):
             if isinstance(value, ast.Constant) and type(value.value) is int and is_integer(mine) and is_float(theirs):

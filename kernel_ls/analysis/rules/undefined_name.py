@@ -97,8 +97,45 @@ class UndefinedName(Rule):
 
 
 _PYTHON_BUILTINS = frozenset(
-    "abs all any bool bytes callable chr dict divmod enumerate filter format frozenset getattr hash id input iter map "
-    "next object open ord pow repr reversed round set slice sorted str sum super tuple type vars zip".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "bool",
+        "bytes",
+        "callable",
+        "chr",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "format",
+        "frozenset",
+        "getattr",
+        "hash",
+        "id",
+        "input",
+        "iter",
+        "map",
+        "next",
+        "object",
+        "open",
+        "ord",
+        "pow",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "super",
+        "tuple",
+        "type",
+        "vars",
+        "zip",
+    ]
 )
 
 
@@ -131,7 +168,9 @@ def _tests_that_bind(name: str, tree: UnitTree) -> list[UnitSpan]:
 def _loop_that_binds(name: str, tree: UnitTree, reading: UnitSpan) -> UnitSpan | None:
     bindings = tree.assignments(name)
     for statement in bindings:
-        if isinstance(statement, ast.For) and name in {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}:
+        if isinstance(statement, ast.For) and name in {
+            n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)
+        }:
             loop: ast.AST | None = statement
         else:
             loop = tree.enclosing(tree.parents.get(statement, statement), (ast.For, ast.While))

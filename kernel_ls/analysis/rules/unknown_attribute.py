@@ -14,9 +14,62 @@ _TEXT = re.compile(r"(?:module )?'?([\w.]+)'?(?: object)? has no attribute '?(\w
 _NAMED = re.compile(r"type object '?([\w.]+)'? has no attribute '?(\w+)'?")
 
 _LIBDEVICE = frozenset(
-    "acos acosh asin asinh atan atan2 atanh cbrt copysign cosh cospi cyl_bessel_i0 erfc erfcinv erfcx erfinv exp10 expm1 "
-    "fast_cosf fast_expf fast_logf fast_powf fast_sinf fast_tanf fmod hypot ilogb isinf isnan j0 j1 ldexp lgamma log10 log1p "
-    "logb nearbyint nextafter norm_cdf pow rcbrt remainder rint round scalbn signbit sinh sinpi tan tanh tgamma trunc y0 y1".split()
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "copysign",
+        "cosh",
+        "cospi",
+        "cyl_bessel_i0",
+        "erfc",
+        "erfcinv",
+        "erfcx",
+        "erfinv",
+        "exp10",
+        "expm1",
+        "fast_cosf",
+        "fast_expf",
+        "fast_logf",
+        "fast_powf",
+        "fast_sinf",
+        "fast_tanf",
+        "fmod",
+        "hypot",
+        "ilogb",
+        "isinf",
+        "isnan",
+        "j0",
+        "j1",
+        "ldexp",
+        "lgamma",
+        "log10",
+        "log1p",
+        "logb",
+        "nearbyint",
+        "nextafter",
+        "norm_cdf",
+        "pow",
+        "rcbrt",
+        "remainder",
+        "rint",
+        "round",
+        "scalbn",
+        "signbit",
+        "sinh",
+        "sinpi",
+        "tan",
+        "tanh",
+        "tgamma",
+        "trunc",
+        "y0",
+        "y1",
+    ]
 )
 
 
@@ -70,11 +123,15 @@ class UnknownAttribute(Rule):
         owner = tree.source_of(attribute_node.value)
         base = operand(fault, "value", "left", "func")
         is_value = base is not None and base.type and not base.type.startswith(("module", "function"))
-        if found.group(1) in ("tensor", "block") or is_value and found.group(1) != "module":
+        if found.group(1) in ("tensor", "block") or (is_value and found.group(1) != "module"):
             kind = base.type if base is not None and is_value else f"a {found.group(1)}"
             message = f"`{shorten(owner)}` is {kind}, which has no `{attribute}`."
         else:
-            message = f"`{owner}` has no `{attribute}` in this Triton." if _is_triton(owner, fault) else f"`{owner}` has no `{attribute}`."
+            message = (
+                f"`{owner}` has no `{attribute}` in this Triton."
+                if _is_triton(owner, fault)
+                else f"`{owner}` has no `{attribute}`."
+            )
         if attribute in _LIBDEVICE and found.group(1) != "tensor":
             message += f" Use `libdevice.{attribute}` (from triton.language.extra import libdevice)."
         else:
@@ -121,5 +178,5 @@ def _suggestion(fault: Fault, attribute: str) -> str:
 
 
 def _is_triton(owner: str, fault: Fault) -> bool:
-    head = owner.split(".")[0]
+    head = owner.split(".", maxsplit=1)[0]
     return head in ("tl", "triton", "ttgl", "gl", "libdevice", "gluon") or "triton" in fault.text

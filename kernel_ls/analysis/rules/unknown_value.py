@@ -55,7 +55,9 @@ class UnknownValue(Rule):
 
 def _message(name: str, reason: str) -> str:
     because = f": {reason.rstrip('.')}" if reason and reason != name else ""
-    return f"The value of `{name}` cannot be known without running the file{because}. What depends on it is not checked."
+    return (
+        f"The value of `{name}` cannot be known without running the file{because}. What depends on it is not checked."
+    )
 
 
 def _first_use(name: str, tree: UnitTree) -> UnitSpan | None:

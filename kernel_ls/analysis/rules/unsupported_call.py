@@ -55,7 +55,29 @@ _EQUIVALENTS = {
     "transpose": "tl.trans",
 }
 _LIBDEVICE = frozenset(
-    "tanh sinh cosh tan atan atan2 acos asin pow isnan isinf expm1 log1p log10 rint round trunc erfc fmod hypot cbrt".split()
+    [
+        "tanh",
+        "sinh",
+        "cosh",
+        "tan",
+        "atan",
+        "atan2",
+        "acos",
+        "asin",
+        "pow",
+        "isnan",
+        "isinf",
+        "expm1",
+        "log1p",
+        "log10",
+        "rint",
+        "round",
+        "trunc",
+        "erfc",
+        "fmod",
+        "hypot",
+        "cbrt",
+    ]
 )
 
 
@@ -102,7 +124,9 @@ class UnsupportedCall(Rule):
             if inner is None:
                 return None
             name = next(g for g in inner.groups() if g)
-            place = tree.find(lambda n: isinstance(n, ast.Call) and dotted(n.func).split(".")[-1] == name.split(".")[-1])
+            place = tree.find(
+                lambda n: isinstance(n, ast.Call) and dotted(n.func).split(".")[-1] == name.split(".")[-1]
+            )
             return Match(tree.span(place) if place is not None else fault.span, _message(name, name))
         found = _NOT_CALLABLE.search(fault.text)
         if found is not None and fault.exception == "TypeError":
@@ -136,10 +160,14 @@ def _equivalent(name: str) -> str:
 
 
 def _message(written: str, name: str) -> str:
-    equivalent = _equivalent(name.split(".")[-1])
+    equivalent = _equivalent(name.rsplit(".", maxsplit=1)[-1])
     message = f"`{written}` cannot be called in a kernel: it is neither Triton's nor a `@triton.jit` function."
     return f"{message} Use `{equivalent}`." if equivalent else message
 
 
 def _use_message(written: str, name: str) -> str:
-    return f"`{written}` ({name}) has no meaning in a kernel." if name and name != written else f"`{written}` has no meaning in a kernel."
+    return (
+        f"`{written}` ({name}) has no meaning in a kernel."
+        if name and name != written
+        else f"`{written}` has no meaning in a kernel."
+    )

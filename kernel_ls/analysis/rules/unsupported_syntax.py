@@ -50,7 +50,10 @@ _MESSAGES: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"__setitem__ is not supported"),
         "An element of a block cannot be assigned; build a new block with `tl.where`, or store through a pointer.",
     ),
-    (re.compile(r"nested comprehensions are not supported"), "A comprehension with two `for`s is not supported in a kernel."),
+    (
+        re.compile(r"nested comprehensions are not supported"),
+        "A comprehension with two `for`s is not supported in a kernel.",
+    ),
     (
         re.compile(r"only tuple comprehensions are supported"),
         "A comprehension in a kernel can only run over a tuple; write `tl.static_range` as a loop.",
@@ -146,7 +149,7 @@ class UnsupportedSyntax(Rule):
         if found is not None and found.group(1) in _OPERATOR_SIGNS:
             return Match(fault.span, _sign_message(_OPERATOR_SIGNS[found.group(1)]))
         if _INDEX.search(fault.text):
-            return Match(fault.span, _index_message(fault, tree))
+            return Match(fault.span, _index_message(fault))
         for pattern, message in _MESSAGES:
             if pattern.search(fault.text):
                 return Match(_place(pattern, fault, tree), message)
@@ -168,7 +171,7 @@ class UnsupportedSyntax(Rule):
                 if isinstance(statement, ast.AugAssign) and statement.target is subscript:
                     message = "An element of a block cannot be assigned; build a new block with `tl.where`."
                     return Match(tree.span(subscript), message)
-                return Match(tree.span(subscript), _index_message(fault, tree))
+                return Match(tree.span(subscript), _index_message(fault))
         if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
             if "object has no attribute 'func'" in fault.text or fault.exception == "AttributeError":
                 return Match(
@@ -186,7 +189,11 @@ class UnsupportedSyntax(Rule):
             return Match(_first_token(tree.span(node), tree), _CONSTRUCTS.get(type(node).__name__, _MESSAGES[4][1]))
         if isinstance(node, (ast.While, ast.For)) and node.orelse and fault.exception == "AssertionError":
             return Match(tree.span(node.orelse[0]), "A loop's `else` is not supported in a kernel.")
-        if isinstance(node, ast.ListComp) and fault.exception in ("AttributeError", "ValueError", "NotImplementedError"):
+        if isinstance(node, ast.ListComp) and fault.exception in (
+            "AttributeError",
+            "ValueError",
+            "NotImplementedError",
+        ):
             return Match(tree.span(node), "This comprehension is not supported in a kernel.")
         if fault.exception == "UnsupportedLanguageConstruct" and event(fault) != "call":
             return None
@@ -228,7 +235,7 @@ def _sign_message(sign: str) -> str:
     return f"Blocks and run-time values have no operator `{sign}`. {hints.get(sign, '')}".strip()
 
 
-def _index_message(fault: Fault, tree: UnitTree) -> str:
+def _index_message(fault: Fault) -> str:
     index = next((o for o in operands(fault) if o.role in ("slice", "index", "arg0", "right")), None)
     shown = f" (here by {shorten(index.source)}, {index.type})" if index is not None and is_block(index.type) else ""
     return (

@@ -40,9 +40,7 @@ class UnusedResult(Rule):
         found = _TEXT.search(fault.text)
         if found is None:
             return None
-        return Match(
-            fault.span, f"`{found.group(1)}` changes nothing by itself; assign its result to a variable."
-        )
+        return Match(fault.span, f"`{found.group(1)}` changes nothing by itself; assign its result to a variable.")
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         tree = context.tree(match.span.unit)
@@ -53,6 +51,4 @@ class UnusedResult(Rule):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "advance" and len(call.args) == 1:
             target = call.func.value
         if isinstance(target, ast.Name):
-            yield context.fix(
-                f"Assign to `{target.id}`", (tree.span(call), f"{target.id} = {tree.source_of(call)}")
-            )
+            yield context.fix(f"Assign to `{target.id}`", (tree.span(call), f"{target.id} = {tree.source_of(call)}"))

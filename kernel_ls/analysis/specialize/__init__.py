@@ -1,11 +1,11 @@
 """What to compile, and on whose evidence: from a kernel and its program to specializations. Pure functions, no IO.
 
-    values.py, flow.py, calls.py, library.py   follow values through the kernel's units -> usage.py
-    guesses.py, names.py                       from use to candidates, the likeliest first
-    settings.py, heuristics.py                 facts from pins, launches, autotuners, annotations, defaults, heuristics
-    assemble.py, arms.py, plan.py              facts and guesses -> specializations, every compile-time arm once
-    repair.py                                  other guesses, where the generator rejects the first
-    describe.py                                plans for a person
+values.py, flow.py, calls.py, library.py   follow values through the kernel's units -> usage.py
+guesses.py, names.py                       from use to candidates, the likeliest first
+settings.py, heuristics.py                 facts from pins, launches, autotuners, annotations, defaults, heuristics
+assemble.py, arms.py, plan.py              facts and guesses -> specializations, every compile-time arm once
+repair.py                                  other guesses, where the generator rejects the first
+describe.py                                plans for a person
 """
 
 from kernel_ls.analysis.specialize.describe import describe, value_text

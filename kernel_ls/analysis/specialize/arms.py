@@ -54,7 +54,9 @@ def cover(kernel: Kernel, setting: Setting, limit: int) -> tuple[Specialization,
 
 def choices(kernel: Kernel, base: Specialization) -> Mapping[str, tuple[Candidate, ...]]:
     """The parameters that evidence leaves open and that decide tests, with the values worth a try."""
-    deciding = frozenset().union(*(t.params for t in kernel.usage.tests.values())) if kernel.usage.tests else frozenset()
+    deciding = (
+        frozenset().union(*(t.params for t in kernel.usage.tests.values())) if kernel.usage.tests else frozenset()
+    )
     found: dict[str, tuple[Candidate, ...]] = {}
     for argument in base.arguments:
         name = argument.name

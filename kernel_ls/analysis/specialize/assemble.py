@@ -18,7 +18,7 @@ from .flow import Given
 from .guesses import Candidate
 from .settings import UNKNOWN_NUMBER, UNKNOWN_POINTEE, Fact, Setting
 from .usage import Usage
-from .values import MISSING
+from .values import MISSING, Origin
 
 _TILE_FALLBACK = guesses.TILE
 
@@ -60,7 +60,7 @@ class Kernel:
 
     def pointees(self, name: str, evident: str) -> tuple[Candidate, ...]:
         """What a parameter may be that is known to be a tensor."""
-        return guesses.pointer(self.usage, guesses.Origin(name), evident)
+        return guesses.pointer(self.usage, Origin(name), evident)
 
     def location(self, span: UnitSpan | None) -> Location | None:
         """Where a span of a unit stands in the user's files."""
@@ -115,16 +115,14 @@ def assemble(
         Argument(name, filled[name].type, filled[name].evidence, filled[name].value, filled[name].divisible)
         for name in parameters
     )
-    return Specialization(
-        arguments, tuple(sorted(setting.options.items())), 1 if tier == 1 else 2, setting.origin
-    )
+    return Specialization(arguments, tuple(sorted(setting.options.items())), 1 if tier == 1 else 2, setting.origin)
 
 
 def _first(kernel: Kernel, name: str, fact: Fact | None) -> Candidate:
     if fact is not None and fact.type == UNKNOWN_POINTEE:
         return kernel.pointees(name, fact.evidence.detail or "a tensor")[0]
     if fact is not None and fact.type == UNKNOWN_NUMBER:
-        return guesses.scalar(kernel.usage, guesses.Origin(name))[0]
+        return guesses.scalar(kernel.usage, Origin(name))[0]
     return kernel.domains[name][0]
 
 

@@ -16,11 +16,26 @@ from .values import MISSING, NONE, NOTHING, Abstract, Origin, following, join, o
 
 _DEPTH = 14
 
-_TRANSPARENT = frozenset("multiple_of max_contiguous max_constancy broadcast broadcast_to view reshape expand_dims permute trans".split())
+_TRANSPARENT = frozenset(
+    [
+        "multiple_of",
+        "max_contiguous",
+        "max_constancy",
+        "broadcast",
+        "broadcast_to",
+        "view",
+        "reshape",
+        "expand_dims",
+        "permute",
+        "trans",
+    ]
+)
 """Functions whose result is their first argument, an address included."""
 
 _SAME_ATTRIBUTES = frozenset({"T", "value"})
-_CONSTANT_ATTRIBUTES = frozenset({"shape", "numel", "ndim", "rank", "primitive_bitwidth", "itemsize", "name", "block_shape", "layout"})
+_CONSTANT_ATTRIBUTES = frozenset(
+    {"shape", "numel", "ndim", "rank", "primitive_bitwidth", "itemsize", "name", "block_shape", "layout"}
+)
 _TYPE_ATTRIBUTES = frozenset({"dtype", "type", "scalar", "element_ty"})
 
 
@@ -125,7 +140,9 @@ class CallFlow:
         if isinstance(target, dict):
             kind = target.get("k")
             if kind in ("ref", "opaque"):
-                return of_wire({"k": kind, "path": f"{self.path_of(value)}.{name}", "name": f"{self.path_of(value)}.{name}"})
+                return of_wire(
+                    {"k": kind, "path": f"{self.path_of(value)}.{name}", "name": f"{self.path_of(value)}.{name}"}
+                )
             if kind == "module":
                 members = target.get("members")
                 return of_wire(members[name]) if isinstance(members, Mapping) and name in members else NOTHING
@@ -252,11 +269,16 @@ class CallFlow:
         )
 
     def _call_method(
-        self, name: str, receiver: Abstract, positional: list[Abstract], keywords: Mapping[str, Abstract], node: ast.Call
+        self,
+        name: str,
+        receiver: Abstract,
+        positional: list[Abstract],
+        keywords: Mapping[str, Abstract],
+        node: ast.Call,
     ) -> Abstract:
         own = [o for o in receiver.base if o.depth == 0]
         descriptor = library.DESCRIPTOR_METHODS.get(name)
-        if descriptor is not None and name != "gather" or (descriptor is not None and len(positional) == 2 and own):
+        if (descriptor is not None and name != "gather") or (descriptor is not None and len(positional) == 2 and own):
             offsets = positional[0].items if positional else None
             if receiver.kind == "descriptor":
                 return self._loaded(receiver, node)
@@ -268,7 +290,12 @@ class CallFlow:
     def _mark_descriptor(self, own: list[Origin], name: str, positional: list[Abstract], node: ast.AST) -> None:
         offsets = positional[0].items or () if positional else ()
         rank = len(offsets) if name not in ("gather", "scatter") else 2
-        self.mark(own, Use.DESCRIPTOR, node, (rank, tuple(tuple(sorted(k.param for k in o.kin if k.depth == 0)) for o in offsets)))
+        self.mark(
+            own,
+            Use.DESCRIPTOR,
+            node,
+            (rank, tuple(tuple(sorted(k.param for k in o.kin if k.depth == 0)) for o in offsets)),
+        )
 
     def _loaded(self, address: Abstract, node: ast.AST) -> Abstract:
         chosen = self.choose_pointer(address)
@@ -356,7 +383,7 @@ class CallFlow:
     ) -> Abstract:
         shape = frozenset().union(*(v.shape for v in held)) if held else frozenset()
         dtype = next((v for role, _, v in roles if role is Role.DTYPE), None)
-        if gives in (Gives.ADDRESS, Gives.DESCRIPTOR) and positional or gives in (Gives.ADDRESS, Gives.DESCRIPTOR):
+        if (gives in (Gives.ADDRESS, Gives.DESCRIPTOR) and positional) or gives in (Gives.ADDRESS, Gives.DESCRIPTOR):
             base = positional[0] if positional else next((v for role, _, v in roles if role is Role.ADDRESS), NOTHING)
             blocks = [v.value for role, _, v in roles if role is Role.SHAPE]
             extra = frozenset().union(*blocks) if blocks else frozenset()
@@ -378,12 +405,19 @@ class CallFlow:
         if gives is Gives.CAST or gives is Gives.SAME:
             numbers = [v for role, _, v in roles if role in (Role.NUMBER, Role.FLOAT, Role.ANY, Role.INDEX)]
             kinds = {v.kind for v in numbers if v.kind}
-            kind = "float" if "float" in kinds else (kinds.pop() if len(kinds) == 1 and all(v.kind for v in numbers) else "")
+            kind = (
+                "float"
+                if "float" in kinds
+                else (kinds.pop() if len(kinds) == 1 and all(v.kind for v in numbers) else "")
+            )
             result = following(numbers, shape=shape, kind=kind, constant=False)
             if name in ("where", "maximum", "minimum") and any(v.base for v in numbers):
                 return replace(result, base=frozenset().union(*(v.base for v in numbers)))
             if name in ("split", "join") or (name in ("max", "min") and len(roles) > 2):
-                return replace(result, items=(result, replace(result, kin=frozenset(), kind="int")) if name in ("max", "min") else None)
+                return replace(
+                    result,
+                    items=(result, replace(result, kin=frozenset(), kind="int")) if name in ("max", "min") else None,
+                )
             return result
         if gives is Gives.FLOAT:
             kin = frozenset().union(*(v.kin for role, _, v in roles if role in (Role.FLOAT,)), frozenset())

@@ -23,7 +23,7 @@ def value_text(value: Json) -> str:
         return "tl." + path.removeprefix("triton.language.") if path.startswith("triton.language.") else path
     if kind in ("tuple", "list", "set"):
         items = ", ".join(value_text(v) for v in value.get("items", ()))
-        opening, closing = {"tuple": "()", "list": "[]", "set": "{}"}[str(kind)]
+        opening, closing = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}")}[str(kind)]
         return f"{opening}{items}{',' if kind == 'tuple' and len(value.get('items', ())) == 1 else ''}{closing}"
     if kind == "constexpr":
         return value_text(value.get("v"))

@@ -78,7 +78,9 @@ class Flow(CallFlow):
         self.order: dict[str, int] = {}
         node = self.function_node(program.kernel)
         if node is not None:
-            self.order = {a.arg: i for i, a in enumerate([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])}
+            self.order = {
+                a.arg: i for i, a in enumerate([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
+            }
         self.kernel = unit
 
     def run(self) -> Usage:
@@ -114,7 +116,11 @@ class Flow(CallFlow):
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
         return UnitSpan(
-            self.scope.unit, line, column, getattr(node, "end_lineno", line) or line, getattr(node, "end_col_offset", column) or 0
+            self.scope.unit,
+            line,
+            column,
+            getattr(node, "end_lineno", line) or line,
+            getattr(node, "end_col_offset", column) or 0,
         )
 
     def mark(self, origins: Iterable[Origin], use: Use, node: ast.AST, detail: Any = None) -> None:
@@ -135,9 +141,7 @@ class Flow(CallFlow):
         """Which of the summands that an address was added up from is the pointer."""
         candidates = [o for o in value.base if not (o.depth == 0 and o.param in self.numbers)]
         if not candidates:
-            candidates = [
-                o for o in value.base if not self.given.get(o.param, Given()).constexpr and o.depth == 0
-            ]
+            candidates = [o for o in value.base if not self.given.get(o.param, Given()).constexpr and o.depth == 0]
         if not candidates:
             return None
         known = [o for o in candidates if o.depth == 0 and o.param in self.pointers]
@@ -259,7 +263,9 @@ class Flow(CallFlow):
                 if unrolled:
                     # `static_range(NUM // 2)` is bounded by NUM as well.
                     self.mark((Origin(p) for p in bound.value if Origin(p) not in bound.base), Use.UNROLL, source)
-            element = following(bounds, kind="int", shape=frozenset(), constant=unrolled and all(b.constant for b in bounds))
+            element = following(
+                bounds, kind="int", shape=frozenset(), constant=unrolled and all(b.constant for b in bounds)
+            )
         else:
             value = self.visit(iterated)
             element = join(*value.items) if value.items else following([value])
@@ -364,10 +370,10 @@ class Flow(CallFlow):
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             self.mark((o for o in value.base if o.depth == 0), Use.TEST, node.operand)
-            known = (not value.known) if value.is_known else MISSING
-            return replace(following([value], kin=frozenset(), kind="bool"), known=known)
+            negated: Any = (not value.known) if value.is_known else MISSING
+            return replace(following([value], kin=frozenset(), kind="bool"), known=negated)
         self.mark(value.base, Use.BITS if isinstance(node.op, ast.Invert) else Use.NUMBER, node)
-        known = MISSING
+        known: Any = MISSING
         if isinstance(value.known, (int, float)) and isinstance(node.op, ast.USub):
             known = -value.known
         return replace(value, base=frozenset(), known=known, bound=None)
@@ -544,7 +550,7 @@ def _arithmetic(op: ast.operator, left: Any, right: Any) -> Any:
         if isinstance(left, int) and isinstance(right, int):
             if isinstance(op, ast.LShift) and 0 <= right < 64:
                 return left << right
-            if isinstance(op, ast.RShift) and 0 <= right:
+            if isinstance(op, ast.RShift) and right >= 0:
                 return left >> right
             if isinstance(op, ast.BitAnd):
                 return left & right

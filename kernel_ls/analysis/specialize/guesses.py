@@ -17,7 +17,11 @@ from .values import Origin
 
 FLOAT, INT, BOOL = "float", "int", "bool"
 
-POINTEES = {FLOAT: ("fp32", "fp16", "bf16", "fp8e4nv"), INT: ("i32", "i64", "i8", "u8", "i16"), BOOL: ("i1", "i8", "u8")}
+POINTEES = {
+    FLOAT: ("fp32", "fp16", "bf16", "fp8e4nv"),
+    INT: ("i32", "i64", "i8", "u8", "i16"),
+    BOOL: ("i1", "i8", "u8"),
+}
 """Element types of each class, the likeliest first. Single precision comes first because the functions of `tl.math` take it
 and half precision may not meet it in a loop."""
 
@@ -168,9 +172,7 @@ def _meets_floats(usage: Usage, origin: Origin) -> bool:
     for detail in usage.details(origin, Use.WITH):
         others |= set(detail)
     loaded = [o for o in others if o.depth > 0]
-    return bool(loaded) and all(
-        (found := _class_by_use(usage, o)) is not None and found[0] == FLOAT for o in loaded
-    )
+    return bool(loaded) and all((found := _class_by_use(usage, o)) is not None and found[0] == FLOAT for o in loaded)
 
 
 def runtime(usage: Usage, name: str, *, index: str = "") -> tuple[Candidate, ...]:
@@ -187,7 +189,17 @@ def runtime(usage: Usage, name: str, *, index: str = "") -> tuple[Candidate, ...
         found = pointer(usage, origin)
         return (*found[:4], Candidate("i32", detail="a number", span=addressed.span), *found[4:])
     numbers = scalar(usage, origin)
-    if not uses & {Use.NUMBER, Use.INDEX, Use.INTEGER, Use.FLOAT, Use.SIZE, Use.UNROLL, Use.BITS, Use.POINTER_CAST, Use.WITH}:
+    if not uses & {
+        Use.NUMBER,
+        Use.INDEX,
+        Use.INTEGER,
+        Use.FLOAT,
+        Use.SIZE,
+        Use.UNROLL,
+        Use.BITS,
+        Use.POINTER_CAST,
+        Use.WITH,
+    }:
         # Nothing is done with it that tells a pointer from a number.
         as_pointer = tuple(
             replace(c, kind=EvidenceKind.NAME, detail="its name is a pointer's") for c in pointer(usage, origin)[:3]
@@ -206,7 +218,10 @@ def _descriptor(usage: Usage, origin: Origin) -> tuple[Candidate, ...]:
     order = POINTEES[kind if kind in POINTEES else FLOAT]
     return tuple(
         Candidate(
-            f"tensordesc<{element}>", detail=f"used as a tensor descriptor; {why}", span=mark.span if mark else None, dims=dims
+            f"tensordesc<{element}>",
+            detail=f"used as a tensor descriptor; {why}",
+            span=mark.span if mark else None,
+            dims=dims,
         )
         for element in (order[0], *("fp16", "bf16", "i32"))
     )
@@ -227,7 +242,9 @@ def constant(usage: Usage, name: str) -> tuple[Candidate, ...]:
     origin = Origin(name)
     uses = usage.uses(origin)
 
-    def of(values: Iterable[Any], use: Use | None, phrase: str, kind: EvidenceKind = EvidenceKind.USE) -> tuple[Candidate, ...]:
+    def of(
+        values: Iterable[Any], use: Use | None, phrase: str, kind: EvidenceKind = EvidenceKind.USE
+    ) -> tuple[Candidate, ...]:
         mark = usage.first(origin, use) if use is not None else None
         span = mark.span if mark is not None else None
         held = [v if isinstance(v, dict) else lit(v) for v in values]
@@ -240,9 +257,9 @@ def constant(usage: Usage, name: str) -> tuple[Candidate, ...]:
         missing = {"k": "unknown", "reason": f"which function is passed for `{name}` is not known", "name": name}
         return (*of([missing], Use.CALLED, "called"), *none)
     if Use.DTYPE in uses:
-        compared = [d for d in usage.details(origin, Use.COMPARED) if isinstance(d, str)]
+        named = [d for d in usage.details(origin, Use.COMPARED) if isinstance(d, str)]
         order = [dtype(n) for n in ("float32", "float16", "bfloat16", "int32", "int64")]
-        order += [{"k": "ref", "path": path} for path in compared if {"k": "ref", "path": path} not in order]
+        order += [{"k": "ref", "path": path} for path in named if {"k": "ref", "path": path} not in order]
         return (*of(order, Use.DTYPE, "used as an element type"), *none)
     for detail in usage.details(origin, Use.OPTION):
         if isinstance(detail, tuple) and detail[-1] in _OPTIONS:
@@ -271,7 +288,11 @@ def constant(usage: Usage, name: str) -> tuple[Candidate, ...]:
         return of((True, False), None, "its name is a flag's", EvidenceKind.NAME)
     if arithmetic:
         return (*of((EXTENT, 16, 1, 2, 1.0, True), Use.NUMBER, "used in arithmetic"),)
-    return of((True, EXTENT, dtype("float32")) if names.boolean_like(name) else (EXTENT, True), None, "not used in a way that tells")
+    return of(
+        (True, EXTENT, dtype("float32")) if names.boolean_like(name) else (EXTENT, True),
+        None,
+        "not used in a way that tells",
+    )
 
 
 def _sizes(usage: Usage, origin: Origin, of: Any, compared: list[Any]) -> tuple[Candidate, ...]:

@@ -39,9 +39,7 @@ class TensorArgument(Abstract):
         return Unknown("a comparison with a tensor")
 
 
-def compute(
-    layers: Sequence[Heuristics], arguments: Mapping[str, Fact], workspace: Workspace
-) -> dict[str, Fact]:
+def compute(layers: Sequence[Heuristics], arguments: Mapping[str, Fact], workspace: Workspace) -> dict[str, Fact]:
     """The values of heuristics that follow from the arguments; those that do not are left out."""
     values: dict[str, Any] = {}
     for name, fact in arguments.items():

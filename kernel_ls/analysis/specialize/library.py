@@ -91,17 +91,11 @@ _LOADING = "boundary_check:c padding_option:o cache_modifier:o eviction_policy:o
 
 FUNCTIONS: dict[str, Signature] = {
     "load": _signature(f"pointer:a mask:m other:n {_LOADING}", Gives.LOADED),
-    "store": _signature(
-        "pointer:a value:v mask:m boundary_check:c cache_modifier:o eviction_policy:o", Gives.NOTHING
-    ),
+    "store": _signature("pointer:a value:v mask:m boundary_check:c cache_modifier:o eviction_policy:o", Gives.NOTHING),
     "atomic_cas": _signature("pointer:a cmp:v val:v sem:o scope:o", Gives.LOADED),
-    "make_block_ptr": _signature(
-        "base:a shape:i strides:i offsets:i block_shape:S order:c", Gives.ADDRESS
-    ),
+    "make_block_ptr": _signature("base:a shape:i strides:i offsets:i block_shape:S order:c", Gives.ADDRESS),
     "advance": _signature("base:a offsets:i", Gives.ADDRESS),
-    "make_tensor_descriptor": _signature(
-        "base:a shape:i strides:i block_shape:S padding_option:o", Gives.DESCRIPTOR
-    ),
+    "make_tensor_descriptor": _signature("base:a shape:i strides:i block_shape:S padding_option:o", Gives.DESCRIPTOR),
     "load_tensor_descriptor": _signature("desc:d offsets:i", Gives.LOADED),
     "store_tensor_descriptor": _signature("desc:d offsets:i value:v", Gives.NOTHING),
     "arange": _signature("start:c end:s", Gives.INT),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_POINTER = re.compile(r"(^|_)(ptrs?|pointers?|p)$|ptr|^p_|_ptr_?|^[A-Z]$|^(x|y|o|q|k|v|w|a|b|out|input|output|src|dst)$", re.IGNORECASE)
+_POINTER = re.compile(
+    r"(^|_)(ptrs?|pointers?|p)$|ptr|^p_|_ptr_?|^[A-Z]$|^(x|y|o|q|k|v|w|a|b|out|input|output|src|dst)$", re.IGNORECASE
+)
 _NUMBER = re.compile(
     r"stride|^(n|m|k|s)_|_(size|len|length|num|count|cols?|rows?|dim|elements|numel)$|^num_|^n(um)?_?(cols|rows|elements)?$"
     r"|^(eps|scale|alpha|beta|seed|step|numel|offset)$",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernel_ls.analysis.environment import Workspace
@@ -65,9 +65,7 @@ def plan(
     configs = from_autotune(resolved.autotune if resolved else None)
     settings = merged(_with_configs(given_settings, configs))
     base = {**from_defaults(jit, unit.get("defaults", {})), **from_annotations(jit)}
-    tensors = frozenset(
-        n for s in settings for n, f in [*s.facts.items(), *base.items()] if f.type == UNKNOWN_POINTEE
-    )
+    tensors = frozenset(n for s in settings for n, f in [*s.facts.items(), *base.items()] if f.type == UNKNOWN_POINTEE)
     usage = flow.infer(program, _given(jit, settings, tensors))
     kernel = Kernel(jit, program, workspace, usage, resolved.heuristics if resolved else (), base, tensors)
     chosen = [assemble(kernel, s) for s in settings[: max(1, limit // 2)]]
@@ -124,7 +122,9 @@ def _variants(
     found: list[Specialization] = []
     ones = [a.name for a in first.arguments if _can_be_one(kernel, a) and a.name not in fixed]
     for name in ones[: limit - 1]:
-        found.append(_changed(first, {name: ({"k": "lit", "v": 1}, f"`{name}` is 1 at a launch: Triton makes it a constant")}))
+        found.append(
+            _changed(first, {name: ({"k": "lit", "v": 1}, f"`{name}` is 1 at a launch: Triton makes it a constant")})
+        )
     if len(ones) > 1:
         every = {n: ({"k": "lit", "v": 1}, "it is 1 at a launch: Triton makes it a constant") for n in ones}
         found.append(_changed(first, every))
@@ -153,7 +153,7 @@ def _can_be_one(kernel: Kernel, argument: Argument) -> bool:
     return names.stride_like(argument.name) and Use.UNROLL not in kernel.usage.uses(argument.name)
 
 
-def _changed(specialization: Specialization, changes: dict[str, tuple[object, str]]) -> Specialization:
+def _changed(specialization: Specialization, changes: Mapping[str, tuple[object, str]]) -> Specialization:
     arguments = tuple(
         replace(
             a,

@@ -111,7 +111,7 @@ def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) 
         return
     others = {name: _others(plan, held[name]) for name in relevant}
     yield from ({name: candidate} for name in relevant for candidate in others[name][:1])
-    yield from _together(plan, specialization, relevant)
+    yield from _together(specialization, relevant)
     for index in range(1, _FIRST):
         for name in relevant:
             if index < len(others[name]):
@@ -128,12 +128,10 @@ def _others(plan: Plan, argument: Argument) -> tuple[Candidate, ...]:
     """The other candidates of a guessed argument."""
     domain = plan.kernel.domains.get(argument.name, ())
     now = (str(argument.type), repr(argument.value))
-    return tuple(
-        c for c in domain if c.dims is None and (str(c.type), repr(c.value)) != now
-    )
+    return tuple(c for c in domain if c.dims is None and (str(c.type), repr(c.value)) != now)
 
 
-def _together(plan: Plan, specialization: Specialization, relevant: Sequence[str]) -> Iterator[dict[str, Candidate]]:
+def _together(specialization: Specialization, relevant: Sequence[str]) -> Iterator[dict[str, Candidate]]:
     """Changes of one kind for all parameters of a sort: one element type for all, one size for all."""
     pointers = [a for a in specialization.arguments if a.guessed and element_of(a.type) in POINTEES["float"]]
     if any(a.name in relevant for a in pointers):
@@ -147,7 +145,7 @@ def _together(plan: Plan, specialization: Specialization, relevant: Sequence[str
     if any(a.name in relevant for a in integers):
         for element in ("i64", "i32"):
             yield {a.name: Candidate(f"*{element}", detail="one element type for all") for a in integers}
-    sizes = [a for a in specialization.arguments if a.guessed and a.type == "constexpr" and _is_size(plan, a)]
+    sizes = [a for a in specialization.arguments if a.guessed and a.type == "constexpr" and _is_size(a)]
     if any(a.name in relevant for a in sizes):
         for size in (64, 16, 128):
             yield {
@@ -155,6 +153,6 @@ def _together(plan: Plan, specialization: Specialization, relevant: Sequence[str
             }
 
 
-def _is_size(plan: Plan, argument: Argument) -> bool:
+def _is_size(argument: Argument) -> bool:
     value = argument.value.get("v") if isinstance(argument.value, dict) else None
     return isinstance(value, int) and not isinstance(value, bool) and value >= 8

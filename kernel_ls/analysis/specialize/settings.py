@@ -7,6 +7,7 @@ those of a worse one, parameter by parameter.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,13 +50,16 @@ class Fact:
     varies: bool = False
 
 
+_BY_USE = Evidence(EvidenceKind.USE, "inferred from the kernel's text")
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Facts by parameter, launch options, and what the whole rests on."""
 
     facts: Mapping[str, Fact] = field(default_factory=dict)
     options: Mapping[str, Json] = field(default_factory=dict)
-    origin: Evidence = Evidence(EvidenceKind.USE, "inferred from the kernel's text")
+    origin: Evidence = _BY_USE
 
     def with_facts(self, facts: Mapping[str, Fact], options: Mapping[str, Json] | None = None) -> Setting:
         """The same setting with more facts; those it has stay."""
@@ -72,7 +76,7 @@ def to_wire(value: Any) -> Json | None:
     if value is None or isinstance(value, (bool, int, str)):
         return {"k": "lit", "v": value}
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             return {"k": "float", "v": str(value)}
         return {"k": "lit", "v": value}
     if isinstance(value, Ref):
@@ -82,7 +86,11 @@ def to_wire(value: Any) -> Json | None:
         if any(i is None for i in items):
             return None
         return {"k": "tuple" if isinstance(value, tuple) else "list", "items": items}
-    if isinstance(value, InstanceValue) and value.member and isinstance(value.fields.get("value"), (bool, int, float, str)):
+    if (
+        isinstance(value, InstanceValue)
+        and value.member
+        and isinstance(value.fields.get("value"), (bool, int, float, str))
+    ):
         # An enum member of a mixed class is its value to Triton; of a plain one, only equality is asked of it.
         return {"k": "lit", "v": value.fields["value"]}
     if isinstance(value, (Opaque, Unknown)):

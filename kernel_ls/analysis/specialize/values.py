@@ -165,8 +165,27 @@ def of_wire(value: Json) -> Abstract:
 
 
 DTYPES = frozenset(
-    "void int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
-    "float8e5 float8e5b16 float8e4nv float8e4b8 float8e4b15".split()
+    [
+        "void",
+        "int1",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "float8e5",
+        "float8e5b16",
+        "float8e4nv",
+        "float8e4b8",
+        "float8e4b15",
+    ]
 )
 
 
@@ -185,13 +204,11 @@ def join(*values: Abstract) -> Abstract:
         return first
     items: tuple[Abstract, ...] | None = None
     if all(v.items is not None and len(v.items) == len(first.items or ()) for v in distinct):
-        items = tuple(join(*column) for column in zip(*(v.items or () for v in distinct)))
+        items = tuple(join(*column) for column in zip(*(v.items or () for v in distinct), strict=True))
     members: tuple[tuple[str, Abstract], ...] | None = None
     names = [tuple(k for k, _ in v.members or ()) for v in distinct]
     if first.members is not None and all(n == names[0] for n in names):
-        members = tuple(
-            (name, join(*(v.member(name) or NOTHING for v in distinct))) for name in names[0]
-        )
+        members = tuple((name, join(*(v.member(name) or NOTHING for v in distinct))) for name in names[0])
     kinds = {v.kind for v in distinct if not (v.is_known and v.known is None)}
     return Abstract(
         base=union(v.base for v in distinct),

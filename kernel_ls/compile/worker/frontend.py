@@ -71,7 +71,16 @@ def _not_built(job: Mapping[str, Any], error: environment.BuildError, started: f
         "facts": {"event": "setup", "operands": [], "callee": ""},
     }
     seconds = time.monotonic() - started
-    return {"faults": [fault], "notes": [], "types": {}, "reached": {}, "lost": {}, "ttir": "", "seconds": seconds, "truncated": ""}
+    return {
+        "faults": [fault],
+        "notes": [],
+        "types": {},
+        "reached": {},
+        "lost": {},
+        "ttir": "",
+        "seconds": seconds,
+        "truncated": "",
+    }
 
 
 def _setup_fault(job: Mapping[str, Any], recorder: Recorder, error: Exception) -> None:
