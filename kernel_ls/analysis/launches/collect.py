@@ -72,10 +72,10 @@ class Collector:
             parameters = [p.name for p in kernel.parameters]
             for index, given in enumerate(noted.args):
                 name = parameters[index] if index < min(noted.known_args, len(parameters)) else None
-                arguments.append(self._argument(name, given, noted, evaluator, False))
+                arguments.append(self._argument(kernel, name, given, noted, evaluator, False))
             for name, given in noted.kwargs.items():
                 if name in parameters:
-                    arguments.append(self._argument(name, given, noted, evaluator, True))
+                    arguments.append(self._argument(kernel, name, given, noted, evaluator, True))
                 else:
                     options[name] = final(given.value, evaluator)
         return Launch(
@@ -90,12 +90,25 @@ class Collector:
         )
 
     def _argument(
-        self, name: str | None, given: Given, noted: Noted, evaluator: HostEvaluator, keyword: bool
+        self,
+        kernel: JitFunction,
+        name: str | None,
+        given: Given,
+        noted: Noted,
+        evaluator: HostEvaluator,
+        keyword: bool,
     ) -> LaunchArgument:
+        parameter = kernel.parameter(name) if name is not None else None
+        value = final(given.value, evaluator)
+        if isinstance(value, Unknown) and parameter is not None and parameter.is_constexpr:
+            # A constant that host code asks for its truth and nothing else is a flag.
+            flag = evaluator.domain.world.resolve(given.value)
+            truth = evaluator.domain.world.truth_of(flag) if isinstance(flag, Symbol) else None
+            value = value if truth is None else truth
         node = given.node or noted.node
         assert node is not None
         source = ast.unparse(given.node) if given.node is not None else ""
-        return LaunchArgument(name, final(given.value, evaluator), self._location(node), keyword, source)
+        return LaunchArgument(name, value, self._location(node), keyword, source)
 
     def _stated(self, noted: Noted, kernel: JitFunction, evaluator: HostEvaluator) -> list[LaunchArgument]:
         parameters = [p.name for p in kernel.parameters]

@@ -267,9 +267,10 @@ def stride(domain: HostDomain, tensor: Tensor, args: Sequence[Any], text: str) -
 
 def _stride(domain: HostDomain, tensor: Tensor, sizes: Sizes, shape: Any, rank: int | None, index: Any) -> Any:
     index = domain.world.resolve(index)
+    contiguous = tensor.contiguous or tensor.id in domain.world.contiguous
     if isinstance(index, int) and rank is not None:
         index = index + rank if index < 0 else index
-        if tensor.contiguous and 0 <= index < rank:
+        if contiguous and 0 <= index < rank:
             product = 1
             for size in shape[index + 1 :] if isinstance(shape, tuple) else [None] * (rank - index - 1):
                 if type(size) is not int:
@@ -277,7 +278,7 @@ def _stride(domain: HostDomain, tensor: Tensor, sizes: Sizes, shape: Any, rank: 
                 product *= size
             else:
                 return product
-    if tensor.contiguous and index == -1:
+    if contiguous and index == -1:
         return 1
     return Number(
         domain.world.identity("size", sizes.id, key_of(index)), f"{tensor.text}.stride({text_of(index)})", "int"

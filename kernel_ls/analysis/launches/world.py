@@ -12,7 +12,7 @@ from typing import Any
 
 from kernel_ls.analysis.environment import Opaque, Ref
 
-from .values import Host, Predicate, Symbol
+from .values import Host, Predicate, Sizes, Symbol
 
 Site = Hashable
 
@@ -45,6 +45,8 @@ class World:
     """Symbols that are used as tensors."""
     objects: set[int] = field(default_factory=set)
     """Symbols that are not None."""
+    contiguous: set[int] = field(default_factory=set)
+    """Tensors that are contiguous."""
     parameters: set[int] = field(default_factory=set)
     """Parameters of the function that is followed, while its own code runs and not that of what it calls."""
     optional: set[int] = field(default_factory=set)
@@ -104,6 +106,28 @@ class World:
             self._follow(predicate, holds, site)
         return holds != predicate.negated
 
+    def _equate(self, first: Any, second: Any) -> None:
+        for one, two in ((first, second), (second, first)):
+            if isinstance(one, Sizes) and isinstance(two, tuple):
+                self.ranks[one.rank_id] = len(two)
+                return
+            if isinstance(one, Host) and is_constant(two):
+                self.bound[one.id] = two
+                return
+        if isinstance(first, Host) and isinstance(second, Host) and first.id != second.id:
+            # Of a number and anything, what is known to be a number stays.
+            if isinstance(first, Symbol) or type(first) is type(second):
+                self.bound[first.id] = second
+            elif isinstance(second, Symbol):
+                self.bound[second.id] = first
+
+    def truth_of(self, value: Symbol) -> bool | None:
+        """Whether a symbol was decided to be true, where nothing else was asked of it but whether it is None."""
+        for key in self._decided:
+            if key[0] in ("Eq", "Is", "In", "Gt", "is") and ("#", value.id) in key[1:]:  # type: ignore[index]
+                return None
+        return self._decided.get(("true", ("#", value.id)))
+
     def is_object(self, id_: int) -> None:
         """A symbol is not None."""
         self.objects.add(id_)
@@ -133,10 +157,9 @@ class World:
         elif relation == "tensor" and isinstance(subject, Symbol):
             (self.tensors if holds else self.others).add(subject.id)
         elif relation == "equal" and holds:
-            for one, two in ((subject, other), (other, subject)):
-                if isinstance(one, Host) and is_constant(two):
-                    self.bound[one.id] = two
-                    break
+            self._equate(self.resolve(subject), self.resolve(other))
+        elif relation == "flag" and holds and predicate.key[1] == "is_contiguous":
+            self.contiguous.add(predicate.key[2])
         elif relation == "in" and holds and isinstance(subject, Host):
             elements = list(other)
             if elements and all(is_constant(e) for e in elements):
