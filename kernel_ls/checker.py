@@ -16,11 +16,13 @@ from functools import partial
 from typing import Literal
 
 from kernel_ls.analysis import rules, specialize
+from kernel_ls.analysis.edits import apply_edits
 from kernel_ls.analysis.environment import Workspace
 from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.environment.modules import Standing
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.launches import LaunchIndex
+from kernel_ls.analysis.proof import mends
 from kernel_ls.analysis.specialize import from_launches
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
@@ -30,6 +32,7 @@ from kernel_ls.model import (
     CompileResult,
     FileReport,
     Finding,
+    Fix,
     Job,
     KernelReport,
     Program,
@@ -55,6 +58,8 @@ class CheckOptions:
     kernel_seconds: float = 20.0
     """Wall time after which no further guess is tried for a kernel."""
     collect: tuple[str, ...] = ("reached",)
+    prove_fixes: bool = False
+    """Whether findings come with a fix that was proved, which takes checks of its own for each."""
     concurrency: int = 1
     """How many kernels of one file are checked at a time; the compiler decides how many really run."""
 
@@ -68,6 +73,26 @@ class KernelCheck:
     trials: tuple[Trial, ...]
     findings: tuple[Finding, ...]
     report: KernelReport
+
+    def candidates(self, finding: Finding) -> tuple[Fix, ...]:
+        """Changes that may mend a finding of this kernel, best first, not proved."""
+        for trial in self.trials:
+            for shown in trial.best.shown:
+                same = shown.finding.code == finding.code and shown.finding.location == finding.location
+                if same and shown.fixes:
+                    return shown.fixes
+        return ()
+
+    def hidden(self) -> frozenset[tuple[str, int]]:
+        """Files and 0-based lines of statements that could not be judged, since they depend on a fault."""
+        found: set[tuple[str, int]] = set()
+        for trial in self.trials:
+            for unit, ranges in trial.best.result.lost.items():
+                origin = self.program.origins.get(unit)
+                if origin is not None:
+                    for first, last in ranges:
+                        found.update((origin.path, origin.first_line + n - 1) for n in range(first, last + 1))
+        return frozenset(found)
 
 
 class Checker:
@@ -98,7 +123,7 @@ class Checker:
 
         checks = await asyncio.gather(*(one(f) for f in roots)) if document is not None else []
         for check in checks:
-            findings.extend(check.findings)
+            findings.extend(await self.with_fixes(check) if self.options.prove_fixes else check.findings)
         return FileReport(
             path=path,
             kernels=tuple(c.report for c in checks),
@@ -112,7 +137,58 @@ class Checker:
         if document is None:
             return ()
         around = rules.surroundings_of(document, self.workspace)
-        return tuple(e.finding for e in rules.check_surroundings(document, around))
+        explained = rules.check_surroundings(document, around)
+        if not self.options.prove_fixes:
+            return tuple(e.finding for e in explained)
+        return tuple(replace(e.finding, fix=self._proved_around(e, explained)) for e in explained)
+
+    def _proved_around(self, explanation: rules.Explanation, explained: Sequence[rules.Explanation]) -> Fix | None:
+        """The first candidate that is seen to mend a finding around kernels."""
+        path = explanation.finding.location.path
+        before = [e.finding for e in explained]
+        for fix in explanation.fixes:
+            shadow = self._with(fix)
+            after = shadow.surroundings(path) if shadow is not None else None
+            if after is not None and mends(explanation.finding, fix.edits, before, after, ()):
+                return fix
+        return None
+
+    def _with(self, fix: Fix) -> Checker | None:
+        """A checker of the text that a fix would make; None where the fix does not fit the text."""
+        texts = {}
+        for path in {edit.location.path for edit in fix.edits}:
+            document = self.workspace.document(path)
+            if document is None:
+                return None
+            texts[path] = apply_edits("\n".join(document.lines), [e for e in fix.edits if e.location.path == path])
+        options = replace(self.options, prove_fixes=False)
+        return Checker(self.compiler, self.workspace.with_texts(texts), options)
+
+    async def with_fixes(self, check: KernelCheck) -> tuple[Finding, ...]:
+        """A kernel's findings, each with the first fix that is seen to mend it: code is generated again with the change."""
+        found = []
+        for finding in check.findings:
+            fix = None
+            if finding.severity is not Severity.INFO:
+                for candidate in check.candidates(finding):
+                    if await self.proves(check, finding, candidate):
+                        fix = candidate
+                        break
+            found.append(replace(finding, fix=fix) if fix is not None else finding)
+        return tuple(found)
+
+    async def proves(self, check: KernelCheck, finding: Finding, fix: Fix) -> bool:
+        """Whether a kernel that has a change made is without the finding and has nothing new instead."""
+        shadow = self._with(fix)
+        if shadow is None:
+            return False
+        functions = shadow.workspace.functions(check.function.path)
+        function = next((f.jit for f in functions if f.jit.key == check.function.key), None)
+        if function is None:
+            return False
+        again = await shadow.check_kernel(function)
+        done = all(t.best.result.status is Status.DONE for t in again.trials)
+        return done and mends(finding, fix.edits, check.findings, again.findings, check.hidden())
 
     def survey(self, paths: Iterable[str]) -> None:
         """Learn what the kernels of some files call, so that a helper which they use is not checked by itself."""
@@ -198,11 +274,13 @@ class Checker:
         """Compile a planned specialization, and other guesses for as long as it does not compile and some are left."""
         attempts = [await self._attempt(function, program, first, target, plan)]
         tried = {first.key}
+        unmoved = 0
         while (
             not attempts[-1].is_clean
             and attempts[-1].result.status is Status.DONE
             and len(attempts) <= self.options.repair_attempts
             and time.monotonic() - started < self.options.kernel_seconds
+            and unmoved < _UNMOVED
         ):
             best = best_attempt(attempts)
             following = specialize.repair(plan, best.specialization, best.result.faults, tried)
@@ -210,10 +288,16 @@ class Checker:
                 break
             tried.add(following.key)
             attempts.append(await self._attempt(function, program, following, target, plan))
+            unmoved = unmoved + 1 if attempts[-1].identities == best.identities else 0
         return Trial(tuple(attempts), best_attempt(attempts))
 
     async def _attempt(
-        self, function: JitFunction, program: Program, specialization: Specialization, target: Target, plan: specialize.Plan
+        self,
+        function: JitFunction,
+        program: Program,
+        specialization: Specialization,
+        target: Target,
+        plan: specialize.Plan,
     ) -> Attempt:
         job = Job(program, specialization, target, self.options.collect, self.options.budget_seconds)
         result = await self.compiler.check(job)
@@ -230,7 +314,8 @@ class Checker:
             Shown(
                 explanation.finding,
                 explanation.span,
-                specialize.hangs_on_guess(explanation.fault, specialization, plan.usage) if explanation.fault else (),
+                _guesses_behind(explanation, specialization, plan),
+                explanation.fixes,
             )
             for explanation in rules.explanations(result, context)
         ]
@@ -238,6 +323,22 @@ class Checker:
 
 
 # ---------------------------------------------------------------------------------------------- pure parts
+
+_UNMOVED = 10
+"""Other guesses in a row that change nothing of what is found: then no guess is to blame."""
+
+
+def _guesses_behind(
+    explanation: rules.Explanation, specialization: Specialization, plan: specialize.Plan
+) -> tuple[str, ...]:
+    """The guessed parameters that a finding hangs on."""
+    if explanation.fault is not None:
+        return specialize.hangs_on_guess(explanation.fault, specialization, plan.usage)
+    if explanation.finding.code == "frontend-warning" and explanation.span is not None:
+        # A warning that Triton gives about a value is only as good as the value.
+        behind = plan.usage.hangs_on([explanation.span])
+        return tuple(name for name in specialization.assumed if name in behind)
+    return ()
 
 
 def guesses(specialization: Specialization) -> Mapping[str, Argument]:
@@ -261,7 +362,9 @@ def carry(learned: Mapping[str, Argument], planned: Specialization) -> Specializ
 
 def describe(specialization: Specialization) -> dict[str, str]:
     """A specialization as reports show it: a type for each run-time argument, a value for each constant."""
-    shown = {a.name: value_text(a.value) if a.type == "constexpr" else type_text(a.type) for a in specialization.arguments}
+    shown = {
+        a.name: value_text(a.value) if a.type == "constexpr" else type_text(a.type) for a in specialization.arguments
+    }
     shown.update({name: str(value) for name, value in specialization.options})
     return shown
 
@@ -309,5 +412,3 @@ def _status(
     if any(r.status is Status.UNAVAILABLE for r in results) or any(f.code == "unknown-value" for f in findings):
         return "unknown"
     return "clean"
-
-

@@ -17,6 +17,7 @@ from functools import cached_property
 from kernel_ls.model import (
     CompileResult,
     Finding,
+    Fix,
     Severity,
     Specialization,
     Status,
@@ -31,6 +32,8 @@ class Shown:
     finding: Finding
     span: UnitSpan | None
     hangs_on: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    """Changes that may mend it, best first, not proved."""
 
     @property
     def identity(self) -> tuple[str, str, int, int]:
@@ -74,6 +77,11 @@ class Attempt:
                 at_fault = any(u == unit and lines[0] <= line <= lines[1] for u, line in wrong)
                 good += not at_fault and lines not in lost
         return (failed, -good, len(errors))
+
+    @cached_property
+    def identities(self) -> frozenset[tuple[str, str, int, int]]:
+        """What it showed."""
+        return frozenset(s.identity for s in self.shown)
 
     def reaches(self, span: UnitSpan | None) -> bool:
         """Whether this attempt generated the statement at `span` from known values (or cannot tell)."""

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kernel_ls.commands.common import folder_of, not_yet, project_of, say, settings_of
 from kernel_ls.commands.discovery import Found, discover, parse_argument
-from kernel_ls.commands.fixes import apply_fixes, unified_diff
+from kernel_ls.analysis.edits import apply_fixes, unified_diff
 from kernel_ls.commands.texts import decode, load
 from kernel_ls.errors import InputError, UsageError
 from kernel_ls.model import FileReport, Severity

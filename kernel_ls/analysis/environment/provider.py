@@ -22,6 +22,30 @@ class SourceProvider(Protocol):
         """Folders in which absolute imports are looked up, in order."""
 
 
+class OverlayProvider:
+    """Another provider's texts with some replaced: what would be if a change were made."""
+
+    def __init__(self, base: SourceProvider, texts: Mapping[str, str]) -> None:
+        self._base = base
+        self._texts = dict(texts)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file."""
+        return self._texts[path] if path in self._texts else self._base.read(path)
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self._texts or self._base.is_file(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is such a folder."""
+        return self._base.is_folder(path)
+
+    def search_path(self) -> Sequence[str]:
+        """Where absolute imports are looked up."""
+        return self._base.search_path()
+
+
 class MemoryProvider:
     """Sources that are held in memory: for tests and for text that has no file.
 

@@ -15,7 +15,7 @@ from kernel_ls.analysis.document import ParsedDocument, parse
 from kernel_ls.analysis.environment import closure, library
 from kernel_ls.analysis.environment.domain import EnvironmentDomain
 from kernel_ls.analysis.environment.modules import Module, Standing
-from kernel_ls.analysis.environment.provider import SourceProvider
+from kernel_ls.analysis.environment.provider import OverlayProvider, SourceProvider
 from kernel_ls.analysis.environment.scopes import locate_function
 from kernel_ls.analysis.environment.triton_api import TritonApi
 from kernel_ls.analysis.environment.values import (
@@ -122,6 +122,12 @@ class Workspace:
         self.api = api or self.api
         self.target = target or self.target
         self._forget(set(self._modules))
+
+    def with_texts(self, texts: Mapping[str, str]) -> Workspace:
+        """A workspace of its own in which some files have another text. This one does not change."""
+        other = Workspace(OverlayProvider(self.provider, texts), self.api, self.target, self.steps)
+        other._documents = dict(self._documents)
+        return other
 
     # ---------------------------------------------------------------------------------------------- files
 

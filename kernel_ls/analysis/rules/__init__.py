@@ -140,6 +140,8 @@ def _explanation(by: Rule, match: Match, source: Fault | Note | None, context: R
     if isinstance(source, Fault):
         original = source.text.strip()
         fixes = _fixes(by.fixes(source, match, context))
+    elif isinstance(source, Note):
+        fixes = _fixes(by.note_fixes(source, match, context))
     finding = Finding(
         code=by.code,
         severity=match.severity or by.severity,

@@ -165,6 +165,10 @@ class Rule(ABC):
         """What the rule finds around kernels, without generating code."""
         return ()
 
+    def note_fixes(self, note: Note, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        """As `fixes`, for what came from a warning."""
+        return ()
+
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         """Candidate changes that would remove the finding, best first; the checker proves them before they are offered."""
         return ()
