@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types as lsp
 
-from kernel_ls.analysis.rules.base import DOCUMENTATION
+from kernel_ls.analysis.rules import manual
 from kernel_ls.analysis.symbols import Symbol
 from kernel_ls.model import Edit, Finding, Location, Position, Severity, Span
 
@@ -95,12 +95,13 @@ class Positions:
             message += f"\nAssumed: {', '.join(finding.assumed)}"
         places = finding.related if related else ()
         marks = [_TAGS[tag] for tag in finding.tags if tag in _TAGS] if tags else []
+        page = manual.absolute_url(finding.code)
         return lsp.Diagnostic(
             range=self.to_range(finding.location.path, finding.location.span),
             message=message,
             severity=_SEVERITIES[finding.severity],
             code=finding.code,
-            code_description=lsp.CodeDescription(f"{DOCUMENTATION}{finding.code}/"),
+            code_description=lsp.CodeDescription(page) if page else None,
             source=SOURCE,
             tags=marks or None,
             related_information=[

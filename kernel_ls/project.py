@@ -24,6 +24,7 @@ from kernel_ls.compile.pool import CachedCompiler, CompilerPool
 from kernel_ls.compile.process import PythonEnvironment
 from kernel_ls.errors import KernelLsError
 from kernel_ls.model import FileReport, Finding, KernelReport, Severity
+from kernel_ls.neighbours import Neighbours
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
 
@@ -37,15 +38,25 @@ class Project:
         folder: the project's root; imports are looked up there first, patterns of settings are relative to it.
         settings: the settings in force.
         workers: how many worker processes may run at a time.
+        prove_fixes: whether reports come with fixes.
         compiler: who compiles; by default worker processes under the interpreter that the settings mean. Owned.
 
     Raises:
         InterpreterNotFound: there is no such interpreter.
     """
 
-    def __init__(self, folder: Path, settings: Settings, *, workers: int = 1, compiler: Compiler | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        *,
+        workers: int = 1,
+        compiler: Compiler | None = None,
+        prove_fixes: bool = False,
+    ) -> None:
         self.folder = folder
         self.settings = settings
+        self.prove_fixes = prove_fixes
         self.environment: PythonEnvironment | None = None
         """The interpreter's, once it is known."""
         self.problem: KernelLsError | None = None
@@ -56,6 +67,7 @@ class Project:
         self.compiler = compiler or self._make_compiler(workers)
         self.sources = FileSystemProvider([folder.as_posix()])
         self._read: dict[str, str | None] = {}
+        self.neighbours = Neighbours(folder, settings.exclude)
         self.workspace = Workspace(self.sources)
         self.checker = Checker(self.compiler, self.workspace, self._options())
         self._opening = asyncio.Lock()
@@ -91,6 +103,7 @@ class Project:
             budget_seconds=settings.budget,
             kernel_seconds=settings.deadline,
             concurrency=max(1, len(self._workers)),
+            prove_fixes=self.prove_fixes,
         )
 
     # ------------------------------------------------------------------------------------------ checking
@@ -126,9 +139,26 @@ class Project:
         except KernelLsError:
             return self._without_triton(path)
         self._refresh()
+        await self._read_neighbours(path)
         report = await self.checker.check_file(path, kernels=kernels)
         self._remember(report.dependencies)
         return self.shown(report, whole=kernels is None)
+
+    async def learn(self) -> bool:
+        """Look through the folder for files that may launch or call jit functions of others; whether anything changed.
+
+        The work is done in a thread, so that checks go on meanwhile.
+        """
+        return await asyncio.to_thread(self.neighbours.refresh)
+
+    async def _read_neighbours(self, path: str) -> None:
+        """Read the files that may launch or call what a file defines. Others' work goes on between two of them."""
+        names = {f.jit.name for f in self.workspace.functions(path)}
+        for other in sorted(self.neighbours.naming(names) - {path}):
+            if not self.checker.launches.is_indexed(other):
+                self.checker.survey([other])
+                self.checker.launches.of_document(other)
+                await asyncio.sleep(0)
 
     def surroundings(self, path: str) -> tuple[Finding, ...]:
         """The findings that need no generated code, at once."""

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "kernel_ls"
 # entered here and in ARCHITECTURE.md, section "Layers", together.
 _BASE = {"model", "errors"}
 _PURE = _BASE | {"pyeval", "settings"}
-_PIPELINE = _PURE | {"analysis", "compile", "checker", "sources"}
+_PIPELINE = _PURE | {"analysis", "compile", "checker", "sources", "discovery", "neighbours"}
 ALLOWED: dict[str, set[str]] = {
     "": set(),  # kernel_ls/__init__.py
     "model": set(),
@@ -23,6 +23,8 @@ ALLOWED: dict[str, set[str]] = {
     "pyeval": set(),
     "settings": _BASE,
     "sources": _BASE,
+    "discovery": _BASE,
+    "neighbours": _BASE | {"discovery"},
     "analysis": _PURE,
     "compile": _PURE,
     "checker": _PURE | {"analysis", "compile"},

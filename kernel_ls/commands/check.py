@@ -13,10 +13,10 @@ import watchfiles
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from kernel_ls.commands.common import folder_of, not_yet, project_of, say, settings_of
-from kernel_ls.commands.discovery import Found, discover, parse_argument
 from kernel_ls.analysis.edits import apply_fixes, unified_diff
+from kernel_ls.commands.common import folder_of, not_yet, project_of, say, settings_of
 from kernel_ls.commands.texts import decode, load
+from kernel_ls.discovery import Found, discover, parse_argument
 from kernel_ls.errors import InputError, UsageError
 from kernel_ls.model import FileReport, Severity
 from kernel_ls.project import Project
@@ -68,7 +68,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     if found.errors and not found.files:
         return 2
     workers = settings.jobs or os.cpu_count() or 1
-    project = project_of(folder, settings, workers=max(1, min(workers, 2 * len(found.files) or 1)))
+    project = project_of(folder, settings, workers=max(1, min(workers, 2 * len(found.files) or 1)), prove_fixes=True)
     try:
         if stdin:
             project.put(
@@ -77,6 +77,7 @@ async def _run(arguments: argparse.Namespace) -> int:
         run = _Run(project, arguments, found)
         if found.files:
             await project.open()
+            await project.learn()
         if arguments.watch:
             return await run.watch(lambda: discover(wanted, exclude=settings.exclude, root=folder))
         status = await run.once()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernel_ls.commands.discovery import Wanted
+from kernel_ls.discovery import Wanted
 from kernel_ls.errors import UsageError
 from kernel_ls.project import Project, root_of
 from kernel_ls.settings import Settings, checked, load
@@ -54,9 +54,9 @@ def folder_of(wanted: list[Wanted]) -> Path:
     return common if common.is_dir() else common.parent
 
 
-def project_of(folder: Path, settings: Settings, *, workers: int = 1) -> Project:
+def project_of(folder: Path, settings: Settings, *, workers: int = 1, prove_fixes: bool = False) -> Project:
     """The project that a folder belongs to."""
-    return Project(root_of(folder), settings, workers=workers)
+    return Project(root_of(folder), settings, workers=workers, prove_fixes=prove_fixes)
 
 
 def split_place(text: str) -> tuple[Path, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
 
-from kernel_ls.analysis.rules.base import DOCUMENTATION
+from kernel_ls.analysis.rules import manual
 from kernel_ls.checker import merge
 from kernel_ls.model import FileReport, Finding, KernelReport, Severity
 
@@ -73,7 +73,7 @@ class CheckReport:
 
 def url(code: str) -> str:
     """The manual page of a finding code."""
-    return f"{DOCUMENTATION}{code}/"
+    return manual.url(code)
 
 
 def count_text(report: CheckReport) -> str:

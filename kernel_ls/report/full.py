@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from kernel_ls.model import Finding, Location, Severity
-from kernel_ls.report.base import CheckReport, count_text, url
+from kernel_ls.report.base import CheckReport, count_text
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _TAB = "    "
@@ -74,7 +74,7 @@ def _notes(finding: Finding) -> list[tuple[str, str]]:
         notes.append(("assumed", ", ".join(finding.assumed)))
     if finding.fix is not None:
         notes.append(("help", f"{finding.fix.title} (--fix does it)"))
-    notes.append(("see", url(finding.code)))
+    notes.append(("see", f"kernel-ls rule {finding.code}"))
     return notes
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kernel_ls import __version__
 from kernel_ls.analysis import rules
+from kernel_ls.analysis.rules import manual
 from kernel_ls.model import Finding, Fix, Location, Severity, digest
 from kernel_ls.report.base import CheckReport, url
 
@@ -22,7 +23,6 @@ def sarif(report: CheckReport) -> str:
             "driver": {
                 "name": "kernel-ls",
                 "version": __version__,
-                "informationUri": url("").rstrip("/"),
                 "rules": [_rule(code) for code in codes],
             }
         },
@@ -39,8 +39,12 @@ def sarif(report: CheckReport) -> str:
 
 def _rule(code: str) -> dict[str, Any]:
     known = rules.registry().get(code)
-    shown: dict[str, Any] = {"id": code, "helpUri": url(code)}
+    shown: dict[str, Any] = {"id": code}
+    if manual.HOST:
+        # The format wants an absolute address.
+        shown["helpUri"] = url(code)
     if known is not None:
+        shown["help"] = {"text": known.summary, "markdown": manual.markdown(known)}
         shown["shortDescription"] = {"text": known.summary}
         shown["defaultConfiguration"] = {"level": _LEVELS[known.severity]}
     return shown

@@ -50,7 +50,7 @@ async def test_a_finding_says_everything_that_an_editor_shows(editor: Editor) ->
     assert shown.range == lsp.Range(lsp.Position(16, 42), lsp.Position(16, 43))
     assert shown.source == "kernel-ls"
     assert shown.code_description is not None
-    assert shown.code_description.href.endswith("undefined-name/")
+    assert shown.code_description.href.endswith("/docs/rules/undefined-name.md")
 
 
 async def test_what_breaks_the_syntax_of_one_kernel_leaves_the_findings_of_the_others(editor: Editor) -> None:

@@ -51,16 +51,17 @@ class Follower:
         return collector.launches()
 
     def _entry(self, entry: sites.Entry, collector: Collector) -> None:
-        plans: list[tuple[tuple[int, ...], bool]] = [((), False), ((), True)]
+        # All that is optional given, then left out, then tests decided the other way round, then one decision at a time.
+        plans: list[tuple[tuple[int, ...], bool, bool]] = [((), False, False), ((), False, True), ((), True, False)]
         tried: set[tuple[Any, int]] = set()
         runs = 0
         while plans and runs < _RUNS and self.steps > 0:
-            plan, contrary = plans.pop(0)
+            plan, contrary, absent = plans.pop(0)
             runs += 1
-            world = World(plan, contrary)
+            world = World(plan, contrary, absent)
             evaluator = self._run(entry, world)
             collector.add(evaluator)
-            plans.extend((p, False) for p in following(world, tried))
+            plans.extend((p, False, absent) for p in following(world, tried))
 
     def _run(self, entry: sites.Entry, world: World) -> HostEvaluator:
         domain = HostDomain(self.workspace, world)

@@ -30,13 +30,18 @@ class Decision:
 class World:
     """The decisions of one run and their consequences.
 
+    Whether optional values are given is decided for all of them at once: callers pass them, or leave them out, in groups
+    that the code does not tell, and a mixture that no caller makes would be a wrong fact.
+
     Attributes:
         plan: outcomes of the first decisions.
         contrary: whether later decisions take what is the less likely.
+        absent: whether what may be None is None.
     """
 
     plan: tuple[int, ...] = ()
     contrary: bool = False
+    absent: bool = False
     trace: list[Decision] = field(default_factory=list)
     bound: dict[int, Any] = field(default_factory=dict)
     """What a value was decided to be, by its identity."""
@@ -79,7 +84,7 @@ class World:
         at = len(self.trace)
         if at < len(self.plan):
             outcome = min(self.plan[at], count - 1)
-        elif self.contrary and count == 2:
+        elif self.contrary and count == 2 and not is_parameter(site):
             outcome = 1 - likely
         else:
             outcome = likely
@@ -95,6 +100,11 @@ class World:
         """Whether a statement holds. `want` is what the whole predicate should be, as far as one may choose."""
         holds = self._decided.get(predicate.key)
         if holds is None:
+            if want is None and self._is_about_absence(predicate):
+                holds = self.absent == (predicate.relation == "none")
+                self._decided[predicate.key] = holds
+                self._follow(predicate, holds, site)
+                return holds != predicate.negated
             likely = predicate.relation not in ("none", "tensor") if want is None else want != predicate.negated
             if want is None and not (predicate.relation == "tensor" and self._is_derived(predicate.subject)):
                 outcome = self.choose(site, 2, 0 if likely else 1)
@@ -105,6 +115,11 @@ class World:
             self._decided[predicate.key] = holds
             self._follow(predicate, holds, site)
         return holds != predicate.negated
+
+    def _is_about_absence(self, predicate: Predicate) -> bool:
+        if predicate.relation == "true":
+            return isinstance(predicate.subject, Symbol) and predicate.subject.id in self.optional
+        return predicate.relation == "none"
 
     def _equate(self, first: Any, second: Any) -> None:
         for one, two in ((first, second), (second, first)):
@@ -152,8 +167,11 @@ class World:
                 self.bound[subject.id] = None
             else:
                 self.is_object(subject.id)
-        elif relation == "true" and holds and isinstance(subject, Symbol):
-            self.is_object(subject.id)
+        elif relation == "true" and isinstance(subject, Symbol):
+            if holds:
+                self.is_object(subject.id)
+            elif subject.id in self.optional and subject.id not in self.objects:
+                self.bound[subject.id] = None
         elif relation == "tensor" and isinstance(subject, Symbol):
             (self.tensors if holds else self.others).add(subject.id)
         elif relation == "equal" and holds:
@@ -173,6 +191,11 @@ def is_constant(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, Opaque, Ref))
 
 
+def is_parameter(site: Site) -> bool:
+    """Whether a decision is whether a parameter has its default."""
+    return isinstance(site, tuple) and site[:1] == ("parameter",)
+
+
 def following(world: World, tried: set[tuple[Site, int]]) -> Iterable[tuple[int, ...]]:
     """Plans of further runs: each decides one thing otherwise that no run has decided so before."""
     outcomes = [d.outcome for d in world.trace]
@@ -181,6 +204,8 @@ def following(world: World, tried: set[tuple[Site, int]]) -> Iterable[tuple[int,
     for at in range(len(world.plan), len(world.trace)):
         decision = world.trace[at]
         for other in range(decision.count):
+            if world.absent and is_parameter(decision.site):
+                continue
             if decision.count > 1 and (decision.site, other) not in tried:
                 tried.add((decision.site, other))
                 yield (*outcomes[:at], other)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_ls.commands.discovery import Wanted, discover, parse_argument, walk
+from kernel_ls.discovery import Wanted, discover, parse_argument, walk
 from kernel_ls.errors import UsageError
 
 

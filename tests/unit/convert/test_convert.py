@@ -101,7 +101,7 @@ def test_a_finding_becomes_a_diagnostic_with_everything_that_the_client_shows() 
     assert (shown.code, shown.severity, shown.source) == ("undefined-name", lsp.DiagnosticSeverity.Warning, "kernel-ls")
     assert shown.message == "what\nTriton says: NameError"
     assert shown.code_description is not None
-    assert shown.code_description.href.startswith("https://")
+    assert shown.code_description.href.endswith("/docs/rules/undefined-name.md")
     assert shown.tags == [lsp.DiagnosticTag.Unnecessary]
     assert shown.related_information is not None
     assert shown.related_information[0].message == "here"

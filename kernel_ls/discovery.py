@@ -82,9 +82,14 @@ def discover(wanted: Sequence[Wanted], *, exclude: Sequence[str] = (), root: Pat
 
 
 def walk(
-    folder: Path, *, exclude: Sequence[str] = (), root: Path | None = None, errors: list[InputError] | None = None
+    folder: Path,
+    *,
+    exclude: Sequence[str] = (),
+    root: Path | None = None,
+    errors: list[InputError] | None = None,
+    mentioning: Sequence[bytes] = _MENTIONS,
 ) -> Iterator[Path]:
-    """The Python files below a folder, in order, that may hold kernels or launch some.
+    """The Python files below a folder, in order, that hold one of some words: by default, that may hold kernels.
 
     Files that mention neither Triton nor Gluon nor jit are left out without being parsed.
     """
@@ -93,10 +98,12 @@ def walk(
     if exclude:
         # The user's word for this tool: no .gitignore takes it back.
         specs = [(base, pathspec.GitIgnoreSpec.from_lines(exclude)), *specs]
-    yield from _walk(folder, specs, 1 if exclude else 0, errors if errors is not None else [])
+    yield from _walk(folder, specs, 1 if exclude else 0, errors if errors is not None else [], mentioning)
 
 
-def _walk(folder: Path, specs: list[tuple[Path, _Spec]], excludes: int, errors: list[InputError]) -> Iterator[Path]:
+def _walk(
+    folder: Path, specs: list[tuple[Path, _Spec]], excludes: int, errors: list[InputError], words: Sequence[bytes]
+) -> Iterator[Path]:
     own = _spec_of(folder)
     if own is not None:
         specs = [*specs[:excludes], (folder, own), *specs[excludes:]]
@@ -111,10 +118,10 @@ def _walk(folder: Path, specs: list[tuple[Path, _Spec]], excludes: int, errors: 
         if entry.is_dir(follow_symlinks=False):
             if entry.name in NEVER or (path / "pyvenv.cfg").is_file() or _ignored(path, True, specs):
                 continue
-            yield from _walk(path, specs, excludes, errors)
+            yield from _walk(path, specs, excludes, errors, words)
         elif entry.name.endswith(".py") and not _ignored(path, False, specs):
             try:
-                if entry.is_file() and _mentions_kernels(path):
+                if entry.is_file() and (not words or _mentions(path, words)):
                     yield path
             except OSError as error:
                 errors.append(InputError(f"{path} cannot be read: {error.strerror or error}"))
@@ -159,6 +166,6 @@ def _outer_specs(folder: Path) -> list[tuple[Path, _Spec]]:
     return []
 
 
-def _mentions_kernels(path: Path) -> bool:
+def _mentions(path: Path, words: Sequence[bytes]) -> bool:
     content = path.read_bytes()
-    return any(word in content for word in _MENTIONS)
+    return any(word in content for word in words)
