@@ -206,18 +206,22 @@ class HostEvaluator(Evaluator):
                 if dtypes.name_of(one.value) is not None:
                     one.value = Tensor(self.domain.world.fresh(), "", one.value)
         if not self.silent:
-            for one in (*args, *kwargs.values()):
-                self._settle(one)
+            tested = tested_for_none(kernel)
+            names = dict(zip(kernel.parameters(), args[:known], strict=False))
+            for name, one in (*names.items(), *kwargs.items()):
+                self._settle(one, name in tested)
             self.noted.append(Noted(kernel, style, path, node, grid, within, args, kwargs, known, incomplete))
         return self.domain.symbol("")
 
-    def _settle(self, given: Given) -> None:
-        """Decide whether an argument is None: what others are then hangs on it."""
+    def _settle(self, given: Given, tested: bool) -> None:
+        """Decide whether an argument is None, where host code or the kernel asks for it: what others are hangs on it."""
         world = self.domain.world
         value = given.value = world.resolve(given.value)
         site = ("argument", getattr(given.node, "lineno", 0), getattr(given.node, "col_offset", 0))
         if isinstance(value, Symbol) and value.id in world.optional and value.id not in world.objects:
-            world.decide(Predicate(("None", value.id), False, "none", value), site)
+            # A default of None is no evidence that None is passed; a parameter may just follow one that has a default.
+            if tested or not world.absent:
+                world.decide(Predicate(("None", value.id), False, "none", value), site)
         elif isinstance(value, Number) and value.predicate is not None and value.predicate.relation == "none":
             given.value = world.decide(value.predicate, site)
 
@@ -385,6 +389,25 @@ class HostEvaluator(Evaluator):
                     return
             return
         super().assign(target, value, frame)
+
+
+def tested_for_none(kernel: FunctionValue) -> frozenset[str]:
+    """Parameters of a kernel that it, or a heuristic around it, compares with None."""
+    found: set[str] = set()
+    roots: list[ast.AST] = [kernel.node]
+    for layer in kernel.heuristics:
+        values = layer.values.values() if isinstance(layer.values, dict) else ()
+        roots += [v.node for v in values if isinstance(v, FunctionValue)]
+    for node in (n for root in roots for n in ast.walk(root)):
+        if isinstance(node, ast.Compare) and any(
+            isinstance(c, ast.Constant) and c.value is None for c in node.comparators
+        ):
+            left = node.left
+            if isinstance(left, ast.Name):
+                found.add(left.id)
+            elif isinstance(left, ast.Subscript) and isinstance(left.slice, ast.Constant):
+                found.add(str(left.slice.value))
+    return frozenset(found)
 
 
 def function_of(frame: Frame) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernel_ls.analysis.environment import Opaque, Ref
 
-from .values import Host, Predicate, Sizes, Symbol
+from .values import Host, Number, Predicate, Sizes, Symbol
 
 Site = Hashable
 
@@ -167,6 +167,8 @@ class World:
                 self.bound[subject.id] = None
             else:
                 self.is_object(subject.id)
+        elif relation == "true" and isinstance(subject, Number) and subject.kind == "bool":
+            self.bound[subject.id] = holds
         elif relation == "true" and isinstance(subject, Symbol):
             if holds:
                 self.is_object(subject.id)
