@@ -82,7 +82,9 @@ def page(rule: Rule) -> Page:
     title, *blocks = re.split(r"^(\S[^\n]*):$\n", inspect.cleandoc(type(rule).__doc__ or ""), flags=re.MULTILINE)
     headings, texts = tuple(blocks[::2]), blocks[1::2]
     if headings != HEADINGS:
-        raise ManualError(f"{rule.code}: the headings are {', '.join(headings) or 'missing'}; not {', '.join(HEADINGS)}")
+        raise ManualError(
+            f"{rule.code}: the headings are {', '.join(headings) or 'missing'}; not {', '.join(HEADINGS)}"
+        )
     sections = {h: textwrap.dedent(t).strip("\n") for h, t in zip(headings, texts, strict=True)}
     empty = [h for h, t in sections.items() if not t.strip()]
     if empty or not title.strip():
