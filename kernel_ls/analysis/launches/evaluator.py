@@ -10,15 +10,18 @@ from typing import Any
 
 from kernel_ls.analysis.environment import FunctionValue, Opaque, Partial, Ref
 from kernel_ls.analysis.environment.domain import module_of, qualname_in
-from kernel_ls.pyeval import MISSING, Budget, Closure, Evaluator, Frame, Raised, Undecided, Unknown
+from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Closure, Evaluator, Frame, Raised, Undecided, Unknown
 from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
 
 from . import dtypes, hints, tensors
 from .domain import HostDomain, launchable
 from .values import Launcher, Number, Predicate, Sizes, Symbol, Tensor
 
-_ROUNDS = 6
-"""How many rounds of a loop are followed."""
+_ROUNDS = 64
+"""How many rounds of a loop over known elements are followed."""
+
+_WHILE = 12
+"""How many rounds of a `while` whose test is known are followed."""
 
 
 @dataclass(eq=False)
@@ -307,8 +310,10 @@ class HostEvaluator(Evaluator):
         if isinstance(elements, Unknown):
             self._round(node.body, frame, (node.target, self.domain.element(iterable)))
             return
-        before = dict(frame.locals)
-        for element in elements[:_ROUNDS]:
+        if len(elements) > _ROUNDS:
+            # Half a loop leaves values that no execution has.
+            raise BudgetExceeded("a loop has too many rounds to follow")
+        for element in elements:
             self.assign(node.target, element, frame)
             try:
                 self.run(node.body, frame)
@@ -316,13 +321,10 @@ class HostEvaluator(Evaluator):
                 continue
             except BreakSignal:
                 return
-        if len(elements) > _ROUNDS:
-            self._widened(before, frame)
-        else:
-            self.run(node.orelse, frame)
+        self.run(node.orelse, frame)
 
     def _do_While(self, node: ast.While, frame: Frame) -> None:
-        for _ in range(_ROUNDS):
+        for _ in range(_WHILE):
             known = self.domain.known_truth(self.expression(node.test, frame))
             if known is None:
                 self._round(node.body, frame, None)
@@ -341,10 +343,16 @@ class HostEvaluator(Evaluator):
     def _round(self, body: Sequence[ast.stmt], frame: Frame, target: tuple[ast.expr, Any] | None) -> None:
         """The first round of a loop whose number of rounds is not known."""
         before = dict(frame.locals)
+        held = {n: (v, _contents(v)) for n, v in before.items() if type(v) in (list, dict, set)}
         if target is not None:
             self.assign(target[0], target[1], frame)
         with suppress(BreakSignal, ContinueSignal):
             self.run(body, frame)
+        for name, (container, earlier) in held.items():
+            now = _contents(container)
+            if len(now) != len(earlier) or any(a is not b for a, b in zip(now, earlier, strict=True)):
+                # What a loop puts into a container is not known by number.
+                frame.locals[name] = self.domain.symbol(name)
         self._widened(before, frame)
 
     def _widened(self, before: Mapping[str, Any], frame: Frame) -> None:
@@ -389,6 +397,10 @@ class HostEvaluator(Evaluator):
                     return
             return
         super().assign(target, value, frame)
+
+
+def _contents(container: Any) -> list[Any]:
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
 def tested_for_none(kernel: FunctionValue) -> frozenset[str]:

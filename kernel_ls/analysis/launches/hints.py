@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .values import Number, Symbol
+from .values import Symbol
 
 if TYPE_CHECKING:
     from .domain import HostDomain
@@ -62,7 +62,7 @@ def mark(domain: HostDomain, annotation: ast.expr | None, value: Any) -> None:
         return
     found, optional = kind(annotation)
     if found in ("int", "float", "bool") and not optional and value.id not in domain.world.tensors:
-        domain.world.bound[value.id] = Number(domain.world.fresh(), value.text, found)  # type: ignore[arg-type]
+        domain.world.settle_kind(value, found)  # type: ignore[arg-type]
     if found == "tensor":
         if not optional or value.id in domain.world.objects:
             domain.as_tensor(value, mark=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernel_ls.analysis.environment import Opaque, Ref
 
-from .values import Host, Number, Predicate, Sizes, Symbol
+from .values import Host, Kind, Number, Predicate, Sizes, Symbol
 
 Site = Hashable
 
@@ -76,7 +76,10 @@ class World:
     def resolve(self, value: Any) -> Any:
         """A value, or what it was decided to be."""
         while isinstance(value, Host) and value.id in self.bound:
-            value = self.bound[value.id]
+            known = self.bound[value.id]
+            if isinstance(known, Host) and known.id == value.id:
+                return known
+            value = known
         return value
 
     def choose(self, site: Site, count: int, likely: int = 0) -> int:
@@ -135,6 +138,14 @@ class World:
                 self.bound[first.id] = second
             elif isinstance(second, Symbol):
                 self.bound[second.id] = first
+
+    def settle_kind(self, value: Symbol, kind: Kind) -> None:
+        """A symbol is a number of a kind; it stays the same value."""
+        decided = self._decided.get(("true", ("#", value.id)))
+        if kind == "bool" and decided is not None:
+            self.bound[value.id] = decided
+        else:
+            self.bound[value.id] = Number(value.id, value.text, kind)
 
     def truth_of(self, value: Symbol) -> bool | None:
         """Whether a symbol was decided to be true, where nothing else was asked of it but whether it is None."""
