@@ -110,7 +110,7 @@ def assemble(
         elif name not in filled:
             filled[name] = _fact(kernel, chosen.get(name) or kernel.domains[name][0], None)
     for name, candidate in dims.items():
-        filled[name] = replace(filled[name], type=_descriptor(candidate, filled))
+        filled[name] = replace(filled[name], type=descriptor(candidate, filled))
     arguments = tuple(
         Argument(name, filled[name].type, filled[name].evidence, filled[name].value, filled[name].divisible)
         for name in parameters
@@ -134,19 +134,22 @@ def _fact(kernel: Kernel, candidate: Candidate, fact: Fact | None) -> Fact:
     return Fact(candidate.type, evidence, candidate.value, divisible=pointer)
 
 
-def _descriptor(candidate: Candidate, filled: Mapping[str, Fact]) -> str:
-    """A descriptor's type with the sizes of its block: the constants in its offsets, or a tile."""
+def descriptor(candidate: Candidate, filled: Mapping[str, Fact]) -> str:
+    """A descriptor's type with the sizes of its block: the constants that its offsets are multiples of."""
     element = candidate.type[candidate.type.index("<") + 1 : -1]
     sizes = []
     for names in candidate.dims or ():
-        size = _TILE_FALLBACK
-        for name in names:
-            value = filled[name].value if name in filled and filled[name].type == "constexpr" else None
-            number = value.get("v") if isinstance(value, dict) else None
-            if isinstance(number, int) and not isinstance(number, bool) and number >= 1 and number & (number - 1) == 0:
-                size = number
-        sizes.append(size)
+        blank = _size(candidate.blank, filled) if isinstance(candidate.blank, str) else candidate.blank
+        found = [size for name in names if (size := _size(name, filled)) is not None]
+        sizes.append(found[-1] if found else blank or _TILE_FALLBACK)
     return f"tensordesc<{element}[{', '.join(map(str, sizes))}]>"
+
+
+def _size(name: str, filled: Mapping[str, Fact]) -> int | None:
+    value = filled[name].value if name in filled and filled[name].type == "constexpr" else None
+    number = value.get("v") if isinstance(value, dict) else None
+    fits = isinstance(number, int) and not isinstance(number, bool) and number >= 1 and number & (number - 1) == 0
+    return number if fits else None
 
 
 def given_of(specialization: Specialization) -> dict[str, Given]:

@@ -294,7 +294,7 @@ class CallFlow:
             own,
             Use.DESCRIPTOR,
             node,
-            (rank, tuple(tuple(sorted(k.param for k in o.kin if k.depth == 0)) for o in offsets)),
+            (rank, tuple(tuple(sorted(o.factors)) for o in offsets)),
         )
 
     def _loaded(self, address: Abstract, node: ast.AST) -> Abstract:

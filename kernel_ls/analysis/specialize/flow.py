@@ -264,7 +264,11 @@ class Flow(CallFlow):
                     # `static_range(NUM // 2)` is bounded by NUM as well.
                     self.mark((Origin(p) for p in bound.value if Origin(p) not in bound.base), Use.UNROLL, source)
             element = following(
-                bounds, kind="int", shape=frozenset(), constant=unrolled and all(b.constant for b in bounds)
+                bounds,
+                kind="int",
+                shape=frozenset(),
+                constant=unrolled and all(b.constant for b in bounds),
+                factors=self.factors(bounds[2]) if len(bounds) > 2 else frozenset(),
             )
         else:
             value = self.visit(iterated)
@@ -275,6 +279,11 @@ class Flow(CallFlow):
             self.block(node.body)
             self.scope.names = _merge(before, self.scope.names)
         self.block(node.orelse)
+
+    def factors(self, value: Abstract) -> frozenset[str]:
+        """The constexpr parameters that a product with a value is a multiple of."""
+        own = {o.param for o in value.base if o.depth == 0 and self.given.get(o.param, Given()).constexpr}
+        return value.factors | own if len(value.base) == 1 else value.factors
 
     def assign(self, target: ast.expr, value: Abstract) -> None:
         """Bind a target."""
@@ -402,7 +411,10 @@ class Flow(CallFlow):
                     base = frozenset()
                 self.mark((o for o in value.base if o.depth == 0), Use.WITH, node, other.kin)
             pointer = "pointer" in (left.kind, right.kind)
-            return replace(result, base=base, kind="pointer" if pointer else kind)
+            factors = left.factors | right.factors
+            return replace(result, base=base, kind="pointer" if pointer else kind, factors=factors)
+        if isinstance(op, ast.Mult):
+            result = replace(result, factors=self.factors(left) | self.factors(right))
         for value, other in ((left, right), (right, left)):
             self.mark((o for o in value.base if o.depth == 0), Use.NUMBER, node)
             self.mark((o for o in value.base if o.depth == 0), Use.WITH, node, other.kin)

@@ -51,7 +51,8 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 class Candidate:
     """One thing that a parameter may be, and why.
 
-    `dims` holds, for a descriptor, per dimension the parameters whose values are likely its block's size.
+    `dims` holds, for a descriptor, per dimension the parameters whose values are likely its block's size; `blank` is the
+    size, or the parameter of that value, of dimensions for which there are none.
     """
 
     type: Any
@@ -60,11 +61,12 @@ class Candidate:
     detail: str = ""
     span: UnitSpan | None = None
     dims: tuple[tuple[str, ...], ...] | None = None
+    blank: int | str = 1
 
     @property
     def same(self) -> tuple[str, str]:
         """What makes two candidates equal, their reasons aside."""
-        return (str(self.type), repr(self.value) + repr(self.dims))
+        return (str(self.type), repr(self.value) + repr(self.dims) + repr(self.blank))
 
 
 def lit(value: Any) -> Json:
@@ -216,15 +218,17 @@ def _descriptor(usage: Usage, origin: Origin) -> tuple[Candidate, ...]:
     dims: tuple[tuple[str, ...], ...] = details[0][1] if details else ((), ())
     kind, _, why, _ = pointee_class(usage, origin)
     order = POINTEES[kind if kind in POINTEES else FLOAT]
-    return tuple(
-        Candidate(
-            f"tensordesc<{element}>",
-            detail=f"used as a tensor descriptor; {why}",
-            span=mark.span if mark else None,
-            dims=dims,
-        )
-        for element in (order[0], *("fp16", "bf16", "i32"))
+    first = Candidate(
+        f"tensordesc<{order[0]}>",
+        detail=f"used as a tensor descriptor; {why}",
+        span=mark.span if mark else None,
+        dims=dims,
     )
+    # A dimension that the kernel does not step over in blocks is taken one by one, or whole.
+    sizes = [o.param for o in usage.marks if o.depth == 0 and Use.SIZE in usage.uses(o)]
+    blanks: list[int | str] = [1, *sizes, TILE] if not all(dims) else [1]
+    shapes = [replace(first, blank=blank) for blank in blanks]
+    return (*shapes, *(replace(first, type=f"tensordesc<{element}>") for element in ("fp16", "bf16", "i32", "i8")))
 
 
 def _tuple(usage: Usage, name: str, elements: Iterable[Any]) -> tuple[Candidate, ...]:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from kernel_ls.model import Argument, EvidenceKind, Fault, Specialization, UnitSpan
 
-from .assemble import element_of
+from .assemble import descriptor, element_of
 from .guesses import POINTEES, Candidate
 from .plan import Plan
+from .settings import Fact
 from .usage import Usage
 
 _FIRST = 3
@@ -94,6 +95,10 @@ def apply(plan: Plan, specialization: Specialization, changes: Mapping[str, Cand
             arguments.append(argument)
             continue
         evidence = replace(plan.kernel.evidence(candidate), kind=EvidenceKind.REPAIR)
+        if candidate.dims is not None:
+            held = {a.name: Fact(a.type, a.evidence, a.value) for a in specialization.arguments}
+            arguments.append(Argument(argument.name, descriptor(candidate, held), evidence))
+            continue
         pointer = isinstance(candidate.type, str) and candidate.type.startswith("*")
         arguments.append(Argument(argument.name, candidate.type, evidence, candidate.value, pointer))
     return replace(specialization, arguments=tuple(arguments))
@@ -128,7 +133,7 @@ def _others(plan: Plan, argument: Argument) -> tuple[Candidate, ...]:
     """The other candidates of a guessed argument."""
     domain = plan.kernel.domains.get(argument.name, ())
     now = (str(argument.type), repr(argument.value))
-    return tuple(c for c in domain if c.dims is None and (str(c.type), repr(c.value)) != now)
+    return tuple(c for c in domain if (str(c.type), repr(c.value)) != now)
 
 
 def _together(specialization: Specialization, relevant: Sequence[str]) -> Iterator[dict[str, Candidate]]:

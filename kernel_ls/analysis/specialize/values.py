@@ -65,6 +65,7 @@ class Abstract:
         bound: the receiver, where this is a method.
         type_of: for a dtype, the origins whose element type it is.
         constant: whether nothing that exists only at run time went into it.
+        factors: constexpr parameters that it is a multiple of, or a sum of multiples of: the sizes of blocks that it steps over.
     """
 
     base: frozenset[Origin] = _NOBODY
@@ -79,6 +80,7 @@ class Abstract:
     bound: Abstract | None = None
     type_of: frozenset[Origin] = _NOBODY
     constant: bool = False
+    factors: frozenset[str] = _NOBODY
 
     @property
     def depends(self) -> frozenset[str]:
@@ -223,6 +225,7 @@ def join(*values: Abstract) -> Abstract:
         bound=first.bound if all(v.bound == first.bound for v in distinct) else None,
         type_of=union(v.type_of for v in distinct),
         constant=all(v.constant for v in distinct),
+        factors=union(v.factors for v in distinct),
     )
 
 
