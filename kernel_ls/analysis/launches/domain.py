@@ -22,7 +22,7 @@ from kernel_ls.analysis.environment.classes import is_wrapper_class
 from kernel_ls.analysis.environment.values import BoundMethod, HostFunction
 from kernel_ls.pyeval import MISSING, Budget, Builtin, Closure, Evaluator, Undecided, Unknown
 
-from . import arithmetic, builtin_calls, tensors, torch_calls
+from . import arithmetic, builtin_calls, dtypes, tensors, torch_calls
 from .arithmetic import key_of, statement, text_of
 from .course import CourseDomain
 from .values import Context, Host, HostMethod, Launcher, Number, Predicate, Sizes, Symbol, Tensor, Tensors
@@ -51,10 +51,12 @@ class HostDomain(CourseDomain):
             if name in tensors.OTHERWISE:
                 self.world.others.add(value.id)
                 self.world.tensors.discard(value.id)
-            elif name in tensors.MARKS and value.id not in self.world.others:
+            elif (name in tensors.MARKS or value.id in self.world.tensors) and value.id not in self.world.others:
                 tensor = self.as_tensor(value, mark=True)
                 assert tensor is not None
                 return self.world.resolve(tensors.attribute(self, value, tensor, name))
+            elif name == "to" or name in dtypes.CONVERSIONS:
+                return HostMethod(value, name)
             return self.world.resolve(self.symbol(f"{value.text}.{name}", "attribute", value.id, name))
         if isinstance(value, Tensor):
             return self.world.resolve(tensors.attribute(self, value, value, name))

@@ -58,6 +58,8 @@ class HostEvaluator(Evaluator):
         super().__init__(domain, budget)
         domain.evaluator = self
         self.noted: list[Noted] = []
+        self.caller: Frame | None = None
+        """The frame of the call that is being made."""
         self.silent = 0
         """Whether launches are only followed, not noted."""
         self.entered: set[ast.AST] = set()
@@ -121,7 +123,11 @@ class HostEvaluator(Evaluator):
             if incomplete and isinstance(function, FunctionValue):
                 # Which arguments it gets is not known, so that nothing certain follows from its body.
                 return self.domain.symbol(f"{function.qualname}(...)")
-            return self.call(function, tuple(a.value for a in args), {k: v.value for k, v in kwargs.items()}, node)
+            caller, self.caller = self.caller, frame
+            try:
+                return self.call(function, tuple(a.value for a in args), {k: v.value for k, v in kwargs.items()}, node)
+            finally:
+                self.caller = caller
         finally:
             self.domain.want = want
 
@@ -165,11 +171,10 @@ class HostEvaluator(Evaluator):
             return MISSING
         values = [Given(self.domain.lift(a)) for a in args]
         named = {k: Given(self.domain.lift(v)) for k, v in kwargs.items()}
-        return self._note(function, node, self._module_path(), "", values, named, len(values), False)
-
-    def _module_path(self) -> str:
-        module = self.domain.workspace.current_module()
-        return module.path if module is not None else ""
+        module = module_of(self.caller) if self.caller is not None else None
+        path = module.path if module is not None else ""
+        within = function_of(self.caller) if self.caller is not None else ""
+        return self._note(function, node, path, within, values, named, len(values), False)
 
     def _launch(
         self,

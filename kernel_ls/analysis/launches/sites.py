@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument
 
 _METHODS = ("run", "warmup")
+_MARKS = ("](", "] (", ".run(", ".warmup(", "ASTSource")
 _CALLERS = 3
 """Over how many calls the callers of a launching function are looked for."""
 
@@ -18,9 +20,7 @@ Scopes = tuple[ast.AST, ...]
 
 def may_launch(text: str) -> bool:
     """Whether a text has anything that a launch is written with."""
-    return (
-        "](" in text or "] (" in text or ".run(" in text or ".warmup(" in text or "ASTSource" in text or "]\n" in text
-    )
+    return "triton" in text or any(mark in text for mark in _MARKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def _entries(document: ParsedDocument) -> Iterator[Entry]:
         # Inside of a kernel `x[0](...)` is no launch; following it finds none.
         if entry is not None:
             found.setdefault(entry.node, entry)
-    for assignment in _kept_launchers(document.tree):
-        entry = _entry(assignment, 0)
+    for scopes in _kept_launchers(document):
+        entry = _entry(scopes, 0)
         if entry is not None:
             found.setdefault(entry.node, entry)
     if not found:
@@ -105,20 +105,22 @@ def _entry(scopes: Scopes, level: int) -> Entry | None:
     return Entry(None, None, level) if cls is None else None
 
 
-def _kept_launchers(tree: ast.Module) -> Iterator[Scopes]:
-    """Scopes of `name = kernel[grid]`: the launch follows as a plain call."""
-    stack: list[tuple[ast.AST, Scopes]] = [(tree, ())]
+def _kept_launchers(document: ParsedDocument) -> Iterator[Scopes]:
+    """Scopes of `name = kernel[grid]` and `partial(kernel[grid], ...)`: the launch follows as a plain call."""
+    known = {f.name for f in kernels.functions(document) if f.is_jit} | set(kernels.imported_names(document.tree))
+    stack: list[tuple[ast.AST, Scopes]] = [(document.tree, ())]
     while stack:
         node, scopes = stack.pop()
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and scopes:
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in known:
+            yield scopes
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and scopes:
             owner = node.value.value
-            if isinstance(owner, ast.Name) and not isinstance(node.value.slice, ast.Constant):
+            if isinstance(owner, ast.Name) and not isinstance(node.value.slice, (ast.Constant, ast.Slice)):
                 yield scopes
-            continue
         inner = scopes
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             inner = (*scopes, node)
-        stack.extend((child, inner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
+        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[str, Scopes]]:
