@@ -4,8 +4,8 @@ index.py       `LaunchIndex`: the launches of each file, kept until something th
 model.py       `Launch` and what is known of its arguments
 sites.py       which functions of a text may launch, by syntax
 runs.py        follows each of them along several courses          collect.py   notes -> `Launch`
-evaluator.py, domain.py, world.py    one course: every test is decided, consistently
-values.py, arithmetic.py, tensors.py, torch_calls.py, builtin_calls.py, dtypes.py, hints.py    values of host code
+evaluator.py, notes.py, domain.py, course.py, world.py    one course: every test is decided, consistently
+values.py, arithmetic.py, tensors.py, shapes.py, torch_calls.py, builtin_calls.py, dtypes.py, hints.py    values of host code
 """
 
 from kernel_ls.analysis.launches.index import LaunchIndex

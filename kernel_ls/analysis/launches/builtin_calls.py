@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_ls.pyeval import MISSING
 
-from . import tensors, torch_calls
+from . import shapes, torch_calls
 from .arithmetic import key_of, kind_of, text_of
 from .values import Host, Number, Sizes, Symbol, Tensor, Tensors
 
@@ -50,7 +50,7 @@ def call(domain: HostDomain, name: str, args: list[Any]) -> Any:
         return Symbol(id_, text)
     if name in ("tuple", "list"):
         if isinstance(first, Sizes):
-            elements = tensors.elements_of(domain, first)
+            elements = shapes.elements_of(domain, first)
             return first if elements is None else tuple(elements) if name == "tuple" else elements
         return (
             MISSING if isinstance(first, (tuple, list)) else first if isinstance(first, Tensors) else Symbol(id_, text)

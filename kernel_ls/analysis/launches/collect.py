@@ -14,8 +14,9 @@ from kernel_ls.model import Location
 from kernel_ls.pyeval import Unknown
 
 from . import dtypes
-from .evaluator import Given, HostEvaluator, Noted
+from .evaluator import HostEvaluator
 from .model import DescriptorOf, Launch, LaunchArgument, NumberOf, TensorOf, TypeOf
+from .notes import Given, Noted
 from .values import Descriptor, Host, Number, Symbol, Tensor
 
 _CASES = 8

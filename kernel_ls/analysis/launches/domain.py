@@ -22,7 +22,7 @@ from kernel_ls.analysis.environment.classes import is_wrapper_class
 from kernel_ls.analysis.environment.values import BoundMethod, HostFunction
 from kernel_ls.pyeval import MISSING, Budget, Builtin, Closure, Evaluator, Undecided, Unknown
 
-from . import arithmetic, builtin_calls, dtypes, tensors, torch_calls
+from . import arithmetic, builtin_calls, dtypes, shapes, tensors, torch_calls
 from .arithmetic import key_of, statement, text_of
 from .course import CourseDomain
 from .values import Context, Host, HostMethod, Launcher, Number, Predicate, Sizes, Symbol, Tensor, Tensors
@@ -198,7 +198,7 @@ class HostDomain(CourseDomain):
     def iterate(self, value: Any, budget: Budget) -> Sequence[Any] | Unknown:
         value = self.world.resolve(value)
         if isinstance(value, Sizes):
-            found = tensors.elements_of(self, value)
+            found = shapes.elements_of(self, value)
             return Unknown("how many dimensions a tensor has is not known") if found is None else found
         if isinstance(value, Host):
             return Unknown(f"the elements of {value.describe()} are not known")
@@ -218,10 +218,10 @@ class HostDomain(CourseDomain):
         value, index = self.lift(self.world.resolve(value)), self.lift(self.world.resolve(index))
         if isinstance(value, Sizes):
             if isinstance(index, slice):
-                elements = tensors.elements_of(self, value)
+                elements = shapes.elements_of(self, value)
                 plain = all(p is None or type(p) is int for p in (index.start, index.stop, index.step))
                 return tuple(elements[index]) if elements is not None and plain else self.symbol("")
-            return self.world.resolve(tensors.element(self, value, index))
+            return self.world.resolve(shapes.element(self, value, index))
         if isinstance(value, Tensors):
             return Tensor(self.world.identity("item", value.id, key_of(index)), f"{value.text}[...]", value.dtype)
         tensor = self.as_tensor(value)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_ls.analysis.environment import FunctionValue, Opaque, Partial, Ref
-from kernel_ls.analysis.environment.domain import module_of, qualname_in
-from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Closure, Evaluator, Frame, Raised, Undecided, Unknown
-from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
+from kernel_ls.analysis.environment import FunctionValue, Ref
+from kernel_ls.analysis.environment.domain import module_of
+from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Closure, Frame, Raised, Undecided, Unknown
+from kernel_ls.pyeval.values import BreakSignal, ContinueSignal
 
-from . import dtypes, hints, tensors
+from . import hints, shapes
 from .domain import HostDomain, launchable
-from .values import Launcher, Number, Predicate, Sizes, Symbol, Tensor
+from .notes import Given, LaunchNotes
+from .values import Launcher, Sizes
 
 _ROUNDS = 64
 """How many rounds of a loop over known elements are followed."""
@@ -24,32 +24,7 @@ _WHILE = 12
 """How many rounds of a `while` whose test is known are followed."""
 
 
-@dataclass(eq=False)
-class Given:
-    """One argument as it was evaluated: its value and its syntax, if it has any of its own."""
-
-    value: Any
-    node: ast.expr | None = None
-
-
-@dataclass(eq=False)
-class Noted:
-    """One launch as it was met."""
-
-    kernel: FunctionValue
-    style: str
-    path: str
-    node: ast.AST | None
-    grid: ast.expr | None
-    function: str
-    args: list[Given] = field(default_factory=list)
-    kwargs: dict[str, Given] = field(default_factory=dict)
-    known_args: int = 0
-    """How many of the positional arguments stand before one that is unpacked and not known."""
-    incomplete: bool = False
-
-
-class HostEvaluator(Evaluator):
+class HostEvaluator(LaunchNotes):
     """Evaluates host code in one world."""
 
     domain: HostDomain
@@ -57,11 +32,9 @@ class HostEvaluator(Evaluator):
     def __init__(self, domain: HostDomain, budget: Budget) -> None:
         super().__init__(domain, budget)
         domain.evaluator = self
-        self.noted: list[Noted] = []
-        self.caller: Frame | None = None
-        """The frame of the call that is being made."""
+        self.noted = []
+        self.caller = None
         self.silent = 0
-        """Whether launches are only followed, not noted."""
         self.entered: set[ast.AST] = set()
         """Functions whose bodies were followed."""
         self.defined: list[FunctionValue] = []
@@ -117,9 +90,9 @@ class HostEvaluator(Evaluator):
                     return special
             args, kwargs, known, incomplete = self._given(node, frame)
             if isinstance(function, Launcher) or (isinstance(function, FunctionValue) and function.is_kernel_code):
-                return self._launch(function, node, frame, args, kwargs, known, incomplete)
+                return self.launch(function, node, frame, args, kwargs, known, incomplete)
             if isinstance(function, Ref) and function.path.rpartition(".")[2] == "ASTSource":
-                return self._source(node, frame, args, kwargs)
+                return self.source(node, frame, args, kwargs)
             if incomplete and isinstance(function, FunctionValue):
                 # Which arguments it gets is not known, so that nothing certain follows from its body.
                 return self.domain.symbol(f"{function.qualname}(...)")
@@ -156,91 +129,6 @@ class HostEvaluator(Evaluator):
             else:
                 incomplete = True
         return args, kwargs, len(args) if known is None else known, incomplete
-
-    # ---------------------------------------------------------------------------------------------- launches
-
-    def launched(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST | None) -> Any:
-        """A call that did not come from a call's syntax, such as one of a partial launch; MISSING where it is no launch."""
-        while isinstance(function, Partial):
-            args = (*function.args, *args)
-            kwargs = {**function.kwargs, **kwargs}
-            function = function.function
-            if isinstance(function, FunctionValue) and not function.is_kernel_code:
-                return MISSING
-        if not isinstance(function, Launcher) and launchable(function, "") is None:
-            return MISSING
-        values = [Given(self.domain.lift(a)) for a in args]
-        named = {k: Given(self.domain.lift(v)) for k, v in kwargs.items()}
-        module = module_of(self.caller) if self.caller is not None else None
-        path = module.path if module is not None else ""
-        within = function_of(self.caller) if self.caller is not None else ""
-        return self._note(function, node, path, within, values, named, len(values), False)
-
-    def _launch(
-        self,
-        function: Launcher | FunctionValue,
-        node: ast.Call,
-        frame: Frame,
-        args: list[Given],
-        kwargs: dict[str, Given],
-        known: int,
-        incomplete: bool,
-    ) -> Any:
-        module = module_of(frame)
-        path = module.path if module is not None else ""
-        return self._note(function, node, path, function_of(frame), args, kwargs, known, incomplete)
-
-    def _note(
-        self,
-        function: Launcher | FunctionValue,
-        node: ast.AST | None,
-        path: str,
-        within: str,
-        args: list[Given],
-        kwargs: dict[str, Given],
-        known: int,
-        incomplete: bool,
-    ) -> Any:
-        kernel = function.kernel if isinstance(function, Launcher) else function
-        style = function.style if isinstance(function, Launcher) else "call"
-        grid = function.grid if isinstance(function, Launcher) and function.path == path else None
-        if style in ("run", "warmup"):
-            given = kwargs.pop("grid", None)
-            grid = given.node if given is not None else None
-            kwargs.pop("warmup", None)
-        if style == "warmup":
-            # `warmup` takes a dtype for a tensor of it.
-            for one in (*args, *kwargs.values()):
-                if dtypes.name_of(one.value) is not None:
-                    one.value = Tensor(self.domain.world.fresh(), "", one.value)
-        if not self.silent:
-            tested = tested_for_none(kernel)
-            names = dict(zip(kernel.parameters(), args[:known], strict=False))
-            for name, one in (*names.items(), *kwargs.items()):
-                self._settle(one, name in tested)
-            self.noted.append(Noted(kernel, style, path, node, grid, within, args, kwargs, known, incomplete))
-        return self.domain.symbol("")
-
-    def _settle(self, given: Given, tested: bool) -> None:
-        """Decide whether an argument is None, where host code or the kernel asks for it: what others are hangs on it."""
-        world = self.domain.world
-        value = given.value = world.resolve(given.value)
-        site = ("argument", getattr(given.node, "lineno", 0), getattr(given.node, "col_offset", 0))
-        if isinstance(value, Symbol) and value.id in world.optional and value.id not in world.objects:
-            # A default of None is no evidence that None is passed; a parameter may just follow one that has a default.
-            if tested or not world.absent:
-                world.decide(Predicate(("None", value.id), False, "none", value), site)
-        elif isinstance(value, Number) and value.predicate is not None and value.predicate.relation == "none":
-            given.value = world.decide(value.predicate, site)
-
-    def _source(self, node: ast.Call, frame: Frame, args: list[Given], kwargs: dict[str, Given]) -> Any:
-        given = {**dict(zip(("fn", "signature", "constexprs", "attrs"), args, strict=False)), **kwargs}
-        kernel = launchable(given["fn"].value, "") if "fn" in given else None
-        if kernel is not None and not self.silent:
-            module = module_of(frame)
-            path = module.path if module is not None else ""
-            self.noted.append(Noted(kernel, "ASTSource", path, node, None, function_of(frame), [], given))
-        return self.domain.symbol("ASTSource(...)")
 
     # ---------------------------------------------------------------------------------------------- functions
 
@@ -301,7 +189,7 @@ class HostEvaluator(Evaluator):
             if len(stars) == 1 and not any(isinstance(e, ast.Starred) for e in target.elts):
                 sizes = self.expression(stars[0].value, frame)
                 if isinstance(sizes, Sizes):
-                    tensors.elements_of(self.domain, sizes, len(target.elts) - len(node.value.elts) + 1)
+                    shapes.elements_of(self.domain, sizes, len(target.elts) - len(node.value.elts) + 1)
         super()._do_Assign(node, frame)
 
     def _do_AnnAssign(self, node: ast.AnnAssign, frame: Frame) -> None:
@@ -372,7 +260,7 @@ class HostEvaluator(Evaluator):
     def _unpack(self, targets: list[ast.expr], value: Any, frame: Frame) -> None:
         value = self.domain.world.resolve(value)
         if isinstance(value, Sizes) and not any(isinstance(t, ast.Starred) for t in targets):
-            known = tensors.elements_of(self.domain, value, len(targets))
+            known = shapes.elements_of(self.domain, value, len(targets))
             if known is not None and len(known) == len(targets):
                 for target, element in zip(targets, known, strict=True):
                     self.assign(target, element, frame)
@@ -406,31 +294,3 @@ class HostEvaluator(Evaluator):
 
 def _contents(container: Any) -> list[Any]:
     return [*container, *container.values()] if isinstance(container, dict) else list(container)
-
-
-def tested_for_none(kernel: FunctionValue) -> frozenset[str]:
-    """Parameters of a kernel that it, or a heuristic around it, compares with None."""
-    found: set[str] = set()
-    roots: list[ast.AST] = [kernel.node]
-    for layer in kernel.heuristics:
-        values = layer.values.values() if isinstance(layer.values, dict) else ()
-        roots += [v.node for v in values if isinstance(v, FunctionValue)]
-    for node in (n for root in roots for n in ast.walk(root)):
-        if isinstance(node, ast.Compare) and any(
-            isinstance(c, ast.Constant) and c.value is None for c in node.comparators
-        ):
-            left = node.left
-            if isinstance(left, ast.Name):
-                found.add(left.id)
-            elif isinstance(left, ast.Subscript) and isinstance(left.slice, ast.Constant):
-                found.add(str(left.slice.value))
-    return frozenset(found)
-
-
-def function_of(frame: Frame) -> str:
-    """The qualified name of the function whose code a frame runs."""
-    names = qualname_in(frame, "?").split(".")[:-1]
-    return ".".join(names[:-1] if names and names[-1] == "<locals>" else names)
-
-
-__all__ = ["BreakSignal", "Given", "HostEvaluator", "Noted", "Opaque", "ReturnSignal"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_ls.analysis.environment import Opaque
 from kernel_ls.pyeval import MISSING
 
-from . import dtypes, tensors
+from . import dtypes, shapes, tensors
 from .arithmetic import binary, compare, kind_of
 from .values import Descriptor, Number, Symbol, Tensor, Tensors
 
@@ -130,7 +130,7 @@ def _torch(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[s
             domain,
             world.fresh(),
             text,
-            tensors.sizes_of(domain, sized, kwargs),
+            shapes.sizes_of(domain, sized, kwargs),
             kwargs,
             dtypes.FLOAT32,
             name != "empty_strided",
@@ -138,12 +138,12 @@ def _torch(domain: HostDomain, name: str, args: Sequence[Any], kwargs: Mapping[s
     if name == "full":
         value = world.resolve(args[1] if len(args) > 1 else kwargs.get("fill_value"))
         default = {"bool": dtypes.BOOL, "int": dtypes.INT64, "float": dtypes.FLOAT32}.get(kind_of(value) or "")
-        return tensors.created(domain, world.fresh(), text, tensors.sizes_of(domain, args[:1], kwargs), kwargs, default)
+        return tensors.created(domain, world.fresh(), text, shapes.sizes_of(domain, args[:1], kwargs), kwargs, default)
     if name in _LIKE:
         source = args[0] if args else kwargs.get("input")
         tensor = domain.as_tensor(source, mark=True)
         dtype = domain.attribute(source, "dtype") if tensor is not None else None
-        shape = tensors.shape_of(domain, tensor, f"{tensor.text}.shape") if tensor is not None else None
+        shape = shapes.shape_of(domain, tensor, f"{tensor.text}.shape") if tensor is not None else None
         return tensors.created(
             domain, world.fresh(), text, shape, kwargs, dtype, tensor is not None and tensor.contiguous
         )
