@@ -129,18 +129,18 @@ def _place(function: JitFunction, decorator: Decorator) -> Location:
     return Location(function.path, decorator.span)
 
 
-def _line(function: JitFunction, decorator: Decorator) -> Span:
+def _lines(decorator: Decorator) -> Span:
     """The whole lines of a decorator, their ends included."""
     return Span(Position(decorator.span.start.line, 0), Position(decorator.span.end.line + 1, 0))
 
 
 def _removed(function: JitFunction, decorator: Decorator) -> Fix:
-    edit = Edit(Location(function.path, _line(function, decorator)), "")
+    edit = Edit(Location(function.path, _lines(decorator)), "")
     return Fix(f"Remove `@{decorator.name}`", (edit,))
 
 
 def _moved(function: JitFunction, decorator: Decorator) -> Fix:
-    lines = _line(function, decorator)
+    lines = _lines(decorator)
     text = "".join(f"{function.document.line(n)}\n" for n in range(lines.start.line, lines.end.line))
     above = Position(function.span.start.line, 0)
     edits = (Edit(Location(function.path, lines), ""), Edit(Location(function.path, Span(above, above)), text))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis.positions import span_of
-from kernel_ls.model import Location, Span
+from kernel_ls.model import Edit, Fix, Location, Position, Span
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
@@ -126,3 +126,24 @@ def elements(node: ast.expr | None) -> Iterator[ast.expr]:
     """The elements of a list or tuple that is written out."""
     if isinstance(node, (ast.List, ast.Tuple)):
         yield from node.elts
+
+
+def removal(document: ParsedDocument, node: ast.AST, title: str, last: ast.AST | None = None) -> Fix:
+    """Take an element out of what is written out: with the comma behind it, and its line where nothing else stands there."""
+    start = span_of(node, document.lines).start
+    end = span_of(last or node, document.lines).end
+    line = document.line(end.line)
+    column = end.column + len(line[end.column :]) - len(line[end.column :].lstrip())
+    if line[column : column + 1] == ",":
+        column += 1
+        rest = line[column:]
+        alone = not document.line(start.line)[: start.column].strip()
+        if alone and not rest.strip():
+            place = Span(Position(start.line, 0), Position(end.line + 1, 0))
+            return Fix(title, (Edit(Location(document.path, place), ""),))
+        column += len(rest) - len(rest.lstrip())
+        return Fix(title, (Edit(Location(document.path, Span(start, Position(end.line, column))), ""),))
+    before = document.line(start.line)[: start.column]
+    if before.rstrip().endswith(","):
+        start = Position(start.line, len(before.rstrip()) - 1)
+    return Fix(title, (Edit(Location(document.path, Span(start, end)), ""),))
