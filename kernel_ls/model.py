@@ -161,11 +161,13 @@ class Argument:
     evidence: Evidence
     value: Json = None
     divisible: bool = False
+    open: bool = False
+    """Whether evidence allows other things as well, so that this one was picked."""
 
     @property
     def guessed(self) -> bool:
-        """Whether no evidence stands behind this fact."""
-        return self.evidence.kind.is_guess
+        """Whether no evidence stands behind this very fact."""
+        return self.open or self.evidence.kind.is_guess
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from kernel_ls.analysis import positions
 from kernel_ls.analysis.environment import Heuristics, Workspace
-from kernel_ls.analysis.kernels import JitFunction
+from kernel_ls.analysis.kernels import JitFunction, Parameter
 from kernel_ls.model import Argument, Evidence, EvidenceKind, Json, Location, Program, Specialization, UnitSpan
 
 from . import guesses, heuristics
@@ -30,6 +30,7 @@ class Kernel:
     Attributes:
         base: facts from annotations and defaults, which any setting's facts replace.
         pointers: parameters that evidence shows to be tensors, of whatever element type.
+        passed: for each parameter of which launches say several things, these.
     """
 
     function: JitFunction
@@ -39,6 +40,7 @@ class Kernel:
     layers: Sequence[Heuristics]
     base: Mapping[str, Fact]
     pointers: frozenset[str] = frozenset()
+    passed: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
 
     @cached_property
     def computed(self) -> frozenset[str]:
@@ -48,15 +50,28 @@ class Kernel:
     @cached_property
     def domains(self) -> Mapping[str, tuple[Candidate, ...]]:
         """What each parameter may be if nothing but its use is known, the likeliest first."""
-        found = {}
-        for parameter in self.function.parameters:
-            if parameter.is_constexpr:
-                found[parameter.name] = guesses.constant(self.usage, parameter.name)
-            elif parameter.name in self.pointers:
-                found[parameter.name] = self.pointees(parameter.name, "a tensor at its launches")
+        return {p.name: self._domain(p) for p in self.function.parameters}
+
+    def _domain(self, parameter: Parameter) -> tuple[Candidate, ...]:
+        guessed = self._guesses(parameter)
+        if parameter.name not in self.passed:
+            return guessed
+        found: list[Candidate] = []
+        for fact in self.passed[parameter.name]:
+            if fact.type == UNKNOWN_POINTEE:
+                found += self.pointees(parameter.name, "a tensor at its launches")[:3]
+            elif fact.type in ("", UNKNOWN_NUMBER):
+                found += [c for c in guessed if c.type != "constexpr" or not fact.type or parameter.is_constexpr]
             else:
-                found[parameter.name] = guesses.runtime(self.usage, parameter.name)
-        return found
+                found.append(Candidate(fact.type, fact.value, detail=fact.evidence.detail))
+        return tuple({c.same: c for c in found}.values())
+
+    def _guesses(self, parameter: Parameter) -> tuple[Candidate, ...]:
+        if parameter.is_constexpr:
+            return guesses.constant(self.usage, parameter.name)
+        if parameter.name in self.pointers:
+            return self.pointees(parameter.name, "a tensor at its launches")
+        return guesses.runtime(self.usage, parameter.name)
 
     def pointees(self, name: str, evident: str) -> tuple[Candidate, ...]:
         """What a parameter may be that is known to be a tensor."""
@@ -112,7 +127,14 @@ def assemble(
     for name, candidate in dims.items():
         filled[name] = replace(filled[name], type=descriptor(candidate, filled))
     arguments = tuple(
-        Argument(name, filled[name].type, filled[name].evidence, filled[name].value, filled[name].divisible)
+        Argument(
+            name,
+            filled[name].type,
+            filled[name].evidence,
+            filled[name].value,
+            filled[name].divisible,
+            open=bool(filled[name].others),
+        )
         for name in parameters
     )
     return Specialization(arguments, tuple(sorted(setting.options.items())), 1 if tier == 1 else 2, setting.origin)

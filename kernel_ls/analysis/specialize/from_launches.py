@@ -7,6 +7,7 @@ code does not tell enough has no fact at all, and is guessed like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kernel_ls.analysis.kernels import JitFunction, Parameter
@@ -47,13 +48,41 @@ def settings_of(
     """
     fixed = _not_specialized(kernel, options or {})
     found = [_setting(kernel, launch, fixed, autotuned) for launch in launches if launch.style != "call"]
-    told = [s for s in merged(found) if s.facts]
+    told = _opened([s for s in merged(found) if s.facts])
     told.sort(key=_weight, reverse=True)
     chosen: list[Setting] = []
     for setting in told:
         if len(chosen) < _MOST and not any(_says_less(setting, other) for other in chosen):
             chosen.append(setting)
     return tuple(chosen)
+
+
+def _opened(settings: Sequence[Setting]) -> list[Setting]:
+    """The same settings, in which facts say what else the same launch may pass.
+
+    A launch that is reached on several ways through the host code passes a tensor on one and None on another; which of
+    these go together with which hangs on conditions that nobody knows, so that no single one is certain.
+    """
+    passed: dict[Any, dict[str, list[tuple[Any, Json]]]] = {}
+    for setting in settings:
+        known = passed.setdefault(setting.origin.location, {})
+        for name, fact in setting.facts.items():
+            each = (fact.type, fact.value)
+            if each not in known.setdefault(name, []):
+                known[name].append(each)
+    for setting in settings:
+        for name, known_values in passed[setting.origin.location].items():
+            if name not in setting.facts and ("", None) not in known_values:
+                known_values.append(("", None))
+    opened = []
+    for setting in settings:
+        known = passed[setting.origin.location]
+        facts = {
+            name: replace(fact, others=tuple(o for o in known[name] if o != (fact.type, fact.value)))
+            for name, fact in setting.facts.items()
+        }
+        opened.append(replace(setting, facts=facts))
+    return opened
 
 
 def _not_specialized(kernel: JitFunction, options: Mapping[str, Any]) -> frozenset[str]:
@@ -128,7 +157,7 @@ def _weight(setting: Setting) -> float:
     for fact in setting.facts.values():
         total += 0.5 if fact.type in (UNKNOWN_POINTEE, UNKNOWN_NUMBER) else 1
         if fact.type == "constexpr" and fact.value == {"k": "lit", "v": None}:
-            total -= 0.6
+            total -= 0.8
     return total
 
 

@@ -233,9 +233,16 @@ def _descriptor(usage: Usage, origin: Origin) -> tuple[Candidate, ...]:
 
 def _tuple(usage: Usage, name: str, elements: Iterable[Any]) -> tuple[Candidate, ...]:
     count = max([e for e in elements if isinstance(e, int) and e >= 0], default=1) + 1
-    parts = tuple(runtime(usage, name, index=f"{name}[{i}]")[0].type for i in range(count))
     mark = usage.first(name, Use.TUPLE)
-    return (Candidate(parts, detail="indexed as a tuple", span=mark.span if mark else None),)
+    if usage.first(Origin(name), Use.ADDRESS, Use.ELEMENT_TYPE) is not None:
+        # Indexed by the variable of an unrolled loop, and loaded from: all are pointers.
+        element = pointer(usage, Origin(name))[0].type
+        parts = tuple(element for _ in range(count))
+    else:
+        parts = tuple(runtime(usage, name, index=f"{name}[{i}]")[0].type for i in range(count))
+    first = Candidate(parts, detail="indexed as a tuple", span=mark.span if mark else None)
+    longer = [parts[-1:] * (size - count) for size in (2, 4, 8) if size > count]
+    return (first, *(replace(first, type=(*parts, *more)) for more in longer))
 
 
 # ------------------------------------------------------------------------------------------------- constants

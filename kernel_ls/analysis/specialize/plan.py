@@ -13,7 +13,7 @@ from kernel_ls.model import Argument, Evidence, EvidenceKind, Program, Specializ
 from . import arms, flow, guesses, names
 from .assemble import Kernel, assemble
 from .flow import Given
-from .settings import UNKNOWN_POINTEE, Setting, from_annotations, from_autotune, from_defaults, from_pins, merged
+from .settings import UNKNOWN_POINTEE, Fact, Setting, from_annotations, from_autotune, from_defaults, from_pins, merged
 from .usage import Usage, Use
 
 TIER_ONE = 8
@@ -67,7 +67,9 @@ def plan(
     base = {**from_defaults(jit, unit.get("defaults", {})), **from_annotations(jit)}
     tensors = frozenset(n for s in settings for n, f in [*s.facts.items(), *base.items()] if f.type == UNKNOWN_POINTEE)
     usage = flow.infer(program, _given(jit, settings, tensors))
-    kernel = Kernel(jit, program, workspace, usage, resolved.heuristics if resolved else (), base, tensors)
+    kernel = Kernel(
+        jit, program, workspace, usage, resolved.heuristics if resolved else (), base, tensors, _passed(settings)
+    )
     chosen = [assemble(kernel, s) for s in settings[: max(1, limit // 2)]]
     if not pinned:
         covering = arms.cover(kernel, settings[0], limit)
@@ -84,6 +86,18 @@ def _with_configs(settings: Iterable[Setting], configs: Sequence[Setting]) -> li
     found = [s.with_facts(configs[0].facts, configs[0].options) for s in held]
     found += [held[0].with_facts(c.facts, c.options) for c in configs[1:]]
     return found
+
+
+def _passed(settings: Iterable[Setting]) -> dict[str, tuple[Fact, ...]]:
+    """What launches may pass for each parameter of which they say several things."""
+    found: dict[str, dict[str, Fact]] = {}
+    for setting in settings:
+        for name, fact in setting.facts.items():
+            if fact.others:
+                known = found.setdefault(name, {})
+                for type_, value in ((fact.type, fact.value), *fact.others):
+                    known.setdefault(repr((type_, value)), replace(fact, type=type_, value=value, others=()))
+    return {name: tuple(facts.values()) for name, facts in found.items()}
 
 
 def _given(jit: JitFunction, settings: Sequence[Setting], tensors: frozenset[str]) -> dict[str, Given]:

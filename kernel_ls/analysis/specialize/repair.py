@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from kernel_ls.model import Argument, EvidenceKind, Fault, Specialization, UnitSpan
 
+from . import heuristics
 from .assemble import descriptor, element_of
-from .guesses import POINTEES, Candidate
+from .guesses import NONE, POINTEES, Candidate
 from .plan import Plan
 from .settings import Fact
 from .usage import Usage
@@ -101,7 +102,22 @@ def apply(plan: Plan, specialization: Specialization, changes: Mapping[str, Cand
             continue
         pointer = isinstance(candidate.type, str) and candidate.type.startswith("*")
         arguments.append(Argument(argument.name, candidate.type, evidence, candidate.value, pointer))
-    return replace(specialization, arguments=tuple(arguments))
+    return replace(specialization, arguments=_computed(plan, arguments, changes))
+
+
+def _computed(plan: Plan, arguments: Sequence[Argument], changes: Collection[str]) -> tuple[Argument, ...]:
+    """The arguments with what heuristics compute of them computed again."""
+    kernel = plan.kernel
+    if not kernel.layers or not changes:
+        return tuple(arguments)
+    held = {
+        a.name: Fact(a.type, a.evidence, a.value) for a in arguments if a.evidence.kind is not EvidenceKind.HEURISTIC
+    }
+    again = heuristics.compute(kernel.layers, held, kernel.workspace)
+    return tuple(
+        replace(a, value=again[a.name].value) if a.evidence.kind is EvidenceKind.HEURISTIC and a.name in again else a
+        for a in arguments
+    )
 
 
 def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) -> Iterator[dict[str, Candidate]]:
@@ -133,6 +149,9 @@ def _others(plan: Plan, argument: Argument) -> tuple[Candidate, ...]:
     """The other candidates of a guessed argument."""
     domain = plan.kernel.domains.get(argument.name, ())
     now = (str(argument.type), repr(argument.value))
+    if argument.type == "constexpr" and argument.value == NONE.value:
+        # What may be None instead of a tensor may be a number instead.
+        domain = tuple(sorted(domain, key=lambda c: isinstance(c.type, str) and c.type.startswith("*")))
     return tuple(c for c in domain if (str(c.type), repr(c.value)) != now)
 
 

@@ -41,6 +41,8 @@ class Fact:
         evidence: on what the fact rests.
         divisible: whether the value is known to be divisible by 16.
         varies: whether the value is an integer that is not known, and so may be 1.
+        others: what else the same launch may pass, as (type, value), where the host code does not tell which it is; an
+            empty type stands for anything.
     """
 
     type: Any
@@ -48,6 +50,7 @@ class Fact:
     value: Json = None
     divisible: bool = False
     varies: bool = False
+    others: tuple[tuple[Any, Json], ...] = ()
 
 
 _BY_USE = Evidence(EvidenceKind.USE, "inferred from the kernel's text")
