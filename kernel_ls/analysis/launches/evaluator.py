@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from kernel_ls.analysis.environment import FunctionValue, Ref
 from kernel_ls.analysis.environment.domain import module_of
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Closure, Frame, Raised, Undecided, Unknown
-from kernel_ls.pyeval.values import BreakSignal, ContinueSignal
+from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
 
 from . import hints, shapes
 from .domain import HostDomain, launchable
@@ -29,8 +29,10 @@ class HostEvaluator(LaunchNotes):
 
     domain: HostDomain
 
-    def __init__(self, domain: HostDomain, budget: Budget) -> None:
+    def __init__(self, domain: HostDomain, budget: Budget, generators: dict[ast.AST, bool] | None = None) -> None:
         super().__init__(domain, budget)
+        self.generators = {} if generators is None else generators
+        """Which functions are generators, as far as they were asked for."""
         domain.evaluator = self
         self.noted = []
         self.caller = None
@@ -145,6 +147,27 @@ class HostEvaluator(LaunchNotes):
             for name, value in kwargs.items():
                 hints.mark(self.domain, named.get(name), value)
         return self.call_closure(closure, args, kwargs)
+
+    def call_closure(self, closure: Closure, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        frame = self.bind(closure, args, kwargs)
+        node = closure.node
+        if isinstance(node, ast.Lambda):
+            return self.expression(node.body, frame)
+        if self.budget.depth <= 0:
+            raise BudgetExceeded("its calls are nested too deeply to evaluate")
+        if node not in self.generators:
+            self.generators[node] = any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in _own(node))
+        if self.generators[node]:
+            frame.yields = []
+        self.budget.depth -= 1
+        result: Any = None
+        try:
+            self.run(node.body, frame)
+        except ReturnSignal as signal:
+            result = signal.value
+        finally:
+            self.budget.depth += 1
+        return result if frame.yields is None else frame.yields
 
     def _do_FunctionDef(self, node: ast.FunctionDef, frame: Frame) -> None:
         super()._do_FunctionDef(node, frame)
@@ -294,3 +317,13 @@ class HostEvaluator(LaunchNotes):
 
 def _contents(container: Any) -> list[Any]:
     return [*container, *container.values()] if isinstance(container, dict) else list(container)
+
+
+def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions in it."""
+    stack: list[ast.AST] = list(function.body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))

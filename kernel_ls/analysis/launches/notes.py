@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from kernel_ls.analysis.environment import FunctionValue, Partial
 from kernel_ls.analysis.environment.domain import module_of, qualname_in
@@ -139,6 +139,15 @@ class LaunchNotes(Evaluator):
 
 def tested_for_none(kernel: FunctionValue) -> frozenset[str]:
     """Parameters of a kernel that it, or a heuristic around it, compares with None."""
+    memo = kernel.module.document.memo
+    key = f"tested for none {kernel.node.lineno} {kernel.node.col_offset}"
+    known = memo.get(key)
+    if known is None:
+        known = memo[key] = _tested_for_none(kernel)
+    return cast("frozenset[str]", known)
+
+
+def _tested_for_none(kernel: FunctionValue) -> frozenset[str]:
     found: set[str] = set()
     roots: list[ast.AST] = [kernel.node]
     for layer in kernel.heuristics:

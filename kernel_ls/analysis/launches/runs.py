@@ -38,6 +38,7 @@ class Follower:
         self.document = document
         self.module = module
         self.steps = _TOTAL
+        self.generators: dict[ast.AST, bool] = {}
 
     def launches(self) -> tuple[Launch, ...]:
         """Every launch that the document's text makes."""
@@ -66,7 +67,7 @@ class Follower:
     def _run(self, entry: sites.Entry, world: World) -> HostEvaluator:
         domain = HostDomain(self.workspace, world)
         budget = Budget(steps=_STEPS, size=5_000)
-        evaluator = HostEvaluator(domain, budget)
+        evaluator = HostEvaluator(domain, budget, self.generators)
         kernels = self.workspace._kernels
         noted = {path: dict(known) for path, known in kernels.items()}
         try:
@@ -186,7 +187,7 @@ class Follower:
         for function in evaluator.defined[:8]:
             node = function.node
             if node in evaluator.entered or not any(
-                sites._is_candidate(n) for n in ast.walk(node) if isinstance(n, ast.Call)
+                sites.is_candidate(n) for n in ast.walk(node) if isinstance(n, ast.Call)
             ):
                 continue
             evaluator.entered.add(node)

@@ -15,6 +15,10 @@ _MARKS = ("](", "] (", ".run(", ".warmup(", "ASTSource")
 _CALLERS = 3
 """Over how many calls the callers of a launching function are looked for."""
 
+_LEAVES = frozenset(
+    {ast.Name, ast.Constant, ast.Load, ast.Store, ast.arg, ast.alias, ast.Pass, ast.Import, ast.ImportFrom}
+)
+
 Scopes = tuple[ast.AST, ...]
 
 
@@ -33,20 +37,8 @@ class Entry:
     """Over how many calls it launches."""
 
 
-def candidates(tree: ast.Module) -> Iterator[tuple[ast.Call, Scopes]]:
-    """Calls that may launch, with the functions and classes around them, outermost first."""
-    stack: list[tuple[ast.AST, Scopes]] = [(tree, ())]
-    while stack:
-        node, scopes = stack.pop()
-        if isinstance(node, ast.Call) and _is_candidate(node):
-            yield node, scopes
-        inner = scopes
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            inner = (*scopes, node)
-        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
-
-
-def _is_candidate(node: ast.Call) -> bool:
+def is_candidate(node: ast.Call) -> bool:
+    """Whether a call is written as a launch is."""
     function = node.func
     if isinstance(function, ast.Subscript):
         return True
@@ -66,19 +58,15 @@ def entries(document: ParsedDocument) -> tuple[Entry, ...]:
 def _entries(document: ParsedDocument) -> Iterator[Entry]:
     if not may_launch(document.text):
         return
+    launching, calls = _survey(document)
     found: dict[ast.AST | None, Entry] = {}
-    for _, scopes in candidates(document.tree):
+    for scopes in launching:
         entry = _entry(scopes, 0)
         # Inside of a kernel `x[0](...)` is no launch; following it finds none.
         if entry is not None:
             found.setdefault(entry.node, entry)
-    for scopes in _kept_launchers(document):
-        entry = _entry(scopes, 0)
-        if entry is not None:
-            found.setdefault(entry.node, entry)
     if not found:
         return
-    calls = list(_calls(document.tree))
     level = list(found.values())
     for depth in range(1, _CALLERS + 1):
         names = {e.node.name for e in level if e.node is not None and e.node.name != "forward"}
@@ -105,39 +93,37 @@ def _entry(scopes: Scopes, level: int) -> Entry | None:
     return Entry(None, None, level) if cls is None else None
 
 
-def _kept_launchers(document: ParsedDocument) -> Iterator[Scopes]:
-    """Scopes of `name = kernel[grid]` and `partial(kernel[grid], ...)`: the launch follows as a plain call."""
+def _survey(document: ParsedDocument) -> tuple[list[Scopes], list[tuple[str, Scopes]]]:
+    """Scopes in which something may be launched, and names that are called (`C` for `C.apply(...)`) with their scopes."""
     known = {f.name for f in kernels.functions(document) if f.is_jit} | set(kernels.imported_names(document.tree))
+    launching: list[Scopes] = []
+    calls: list[tuple[str, Scopes]] = []
     stack: list[tuple[ast.AST, Scopes]] = [(document.tree, ())]
     while stack:
         node, scopes = stack.pop()
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in known:
-            yield scopes
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and scopes:
-            owner = node.value.value
-            if isinstance(owner, ast.Name) and not isinstance(node.value.slice, (ast.Constant, ast.Slice)):
-                yield scopes
-        inner = scopes
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            inner = (*scopes, node)
-        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
-
-
-def _calls(tree: ast.Module) -> Iterator[tuple[str, Scopes]]:
-    """Names that are called: `f(...)`, `x.f(...)`, `C.apply(...)` (as `C`), with the scopes around them."""
-    stack: list[tuple[ast.AST, Scopes]] = [(tree, ())]
-    while stack:
-        node, scopes = stack.pop()
+        kind = type(node)
+        if kind in _LEAVES:
+            continue
         if isinstance(node, ast.Call):
+            if is_candidate(node):
+                launching.append(scopes)
             function = node.func
             if isinstance(function, ast.Name):
-                yield function.id, scopes
+                calls.append((function.id, scopes))
             elif isinstance(function, ast.Attribute):
-                if function.attr == "apply" and isinstance(function.value, ast.Name):
-                    yield function.value.id, scopes
-                else:
-                    yield function.attr, scopes
-        inner = scopes
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            inner = (*scopes, node)
-        stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+                holder = function.value
+                applied = function.attr == "apply" and isinstance(holder, ast.Name)
+                calls.append((holder.id if applied and isinstance(holder, ast.Name) else function.attr, scopes))
+        elif isinstance(node, ast.Subscript):
+            # `partial(kernel[grid], ...)`: the launch follows as a plain call.
+            if isinstance(node.value, ast.Name) and node.value.id in known:
+                launching.append(scopes)
+        elif isinstance(node, ast.Assign):
+            # So it does after `name = kernel[grid]`.
+            if isinstance(node.value, ast.Subscript) and isinstance(node.value.value, ast.Name) and scopes:
+                if not isinstance(node.value.slice, (ast.Constant, ast.Slice)):
+                    launching.append(scopes)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            scopes = (*scopes, node)
+        stack.extend((child, scopes) for child in ast.iter_child_nodes(node))
+    return launching, calls
