@@ -108,7 +108,7 @@ class World:
                 self._decided[predicate.key] = holds
                 self._follow(predicate, holds, site)
                 return holds != predicate.negated
-            likely = predicate.relation not in ("none", "tensor") if want is None else want != predicate.negated
+            likely = _likely(predicate) if want is None else want != predicate.negated
             if want is None and not (predicate.relation == "tensor" and self._is_derived(predicate.subject)):
                 outcome = self.choose(site, 2, 0 if likely else 1)
             else:
@@ -195,6 +195,15 @@ class World:
             elements = list(other)
             if elements and all(is_constant(e) for e in elements):
                 self.bound[subject.id] = elements[self.choose((site, "in"), len(elements))]
+
+
+def _likely(predicate: Predicate) -> bool:
+    """Whether a statement rather holds. What equals a number is a special case; what equals a dtype is known better."""
+    if predicate.relation == "equal":
+        return any(
+            isinstance(v, (Opaque, Ref, Host, tuple)) for v in (predicate.subject, predicate.object)
+        ) and not any(isinstance(v, (bool, int, float, str)) for v in (predicate.subject, predicate.object))
+    return predicate.relation not in ("none", "tensor")
 
 
 def is_constant(value: Any) -> bool:
