@@ -140,7 +140,9 @@ def dict_method(owner: dict[Any, Any], name: str, args: list[Any], kwargs: dict[
 
 def _list_method(owner: list[Any], name: str, args: list[Any], kwargs: dict[str, Any], evaluator: Evaluator) -> Any:
     if name == "sort":
-        owner[:] = evaluator.call(Builtin("sorted"), (owner,), kwargs)
+        result = evaluator.call(Builtin("sorted"), (owner,), kwargs)
+        # In an order that is not known, no element is.
+        owner[:] = result if isinstance(result, list) else [result] * len(owner)
         return None
     if name == "extend" and len(args) == 1:
         more = evaluator.elements(args[0])
