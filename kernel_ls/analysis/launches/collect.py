@@ -35,7 +35,7 @@ class Collector:
     def add(self, evaluator: HostEvaluator) -> None:
         """Take the launches of one course."""
         for noted in evaluator.noted:
-            if noted.path == self.document.path:
+            if self.document.path in (noted.path, noted.kernel.module.path):
                 self._add(noted, evaluator)
 
     def _add(self, noted: Noted, evaluator: HostEvaluator) -> None:
@@ -47,21 +47,23 @@ class Collector:
             return
         assert noted.node is not None
         launch = self._launch(noted, kernel, evaluator)
-        cases = self._found.setdefault((noted.node.lineno, noted.node.col_offset, kernel.path, kernel.key), {})  # type: ignore[attr-defined]
+        place = (noted.path, noted.node.lineno, noted.node.col_offset)  # type: ignore[attr-defined]
+        cases = self._found.setdefault((*place, kernel.path, kernel.key), {})
         cases.setdefault(_signature(launch), launch)
 
     def launches(self) -> tuple[Launch, ...]:
         """All of them, in order of the text; the cases of one call with the most known first."""
         result: list[Launch] = []
-        for key in sorted(self._found, key=lambda k: k[:2]):
+        for key in sorted(self._found, key=lambda k: k[:3]):
             cases = sorted(self._found[key].values(), key=lambda launch: -_weight(launch))
             result += [replace(c, case=i) for i, c in enumerate(cases[:_CASES])]
         return tuple(result)
 
     # ---------------------------------------------------------------------------------------------- one launch
 
-    def _location(self, node: ast.AST) -> Location:
-        return Location(self.document.path, span_of(node, self.document.lines))
+    def _location(self, noted: Noted, node: ast.AST | None) -> Location:
+        document = self.workspace.document(noted.path) or self.document
+        return Location(document.path, span_of(node or noted.node, document.lines))  # type: ignore[arg-type]
 
     def _launch(self, noted: Noted, kernel: JitFunction, evaluator: HostEvaluator) -> Launch:
         assert noted.node is not None
@@ -81,9 +83,9 @@ class Collector:
                     options[name] = final(given.value, evaluator)
         return Launch(
             kernel=kernel,
-            location=self._location(noted.node),
+            location=self._location(noted, noted.node),
             style=noted.style,  # type: ignore[arg-type]
-            grid=self._location(noted.grid) if noted.grid is not None else None,
+            grid=self._location(noted, noted.grid) if noted.grid is not None else None,
             arguments=tuple(arguments),
             options=options,
             function=noted.function,
@@ -109,7 +111,7 @@ class Collector:
         node = given.node or noted.node
         assert node is not None
         source = ast.unparse(given.node) if given.node is not None else ""
-        return LaunchArgument(name, value, self._location(node), keyword, source)
+        return LaunchArgument(name, value, self._location(noted, node), keyword, source)
 
     def _stated(self, noted: Noted, kernel: JitFunction, evaluator: HostEvaluator) -> list[LaunchArgument]:
         parameters = [p.name for p in kernel.parameters]
@@ -130,7 +132,7 @@ class Collector:
                     continue
                 if what == "signature":
                     value = TypeOf(value) if isinstance(value, str) else Unknown("a type that is not known")
-                found[key] = LaunchArgument(key, value, self._location(node), True, str(key))
+                found[key] = LaunchArgument(key, value, self._location(noted, node), True, str(key))
         return list(found.values())
 
 

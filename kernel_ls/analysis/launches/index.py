@@ -33,7 +33,10 @@ class LaunchIndex:
         """Texts in which nothing can be a launch."""
 
     def of_document(self, path: str) -> tuple[Launch, ...]:
-        """Every launch that a file's text makes, in order of the text. Never raises."""
+        """Every launch that a file's text makes, in order of the text. Never raises.
+
+        A kernel of the file that it hands to a function of another file is launched there: that launch is one of these too.
+        """
         document = self.workspace.document(path)
         if document is None or not may_launch(document.text):
             return ()

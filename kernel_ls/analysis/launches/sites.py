@@ -95,7 +95,8 @@ def _entry(scopes: Scopes, level: int) -> Entry | None:
 
 def _survey(document: ParsedDocument) -> tuple[list[Scopes], list[tuple[str, Scopes]]]:
     """Scopes in which something may be launched, and names that are called (`C` for `C.apply(...)`) with their scopes."""
-    known = {f.name for f in kernels.functions(document) if f.is_jit} | set(kernels.imported_names(document.tree))
+    own = {f.name for f in kernels.functions(document) if f.is_jit}
+    known = own | set(kernels.imported_names(document.tree))
     launching: list[Scopes] = []
     calls: list[tuple[str, Scopes]] = []
     stack: list[tuple[ast.AST, Scopes]] = [(document.tree, ())]
@@ -105,7 +106,9 @@ def _survey(document: ParsedDocument) -> tuple[list[Scopes], list[tuple[str, Sco
         if kind in _LEAVES:
             continue
         if isinstance(node, ast.Call):
-            if is_candidate(node):
+            # A kernel that is handed to a function may be launched there.
+            handed = (*node.args, *(k.value for k in node.keywords))
+            if is_candidate(node) or any(isinstance(a, ast.Name) and a.id in own for a in handed):
                 launching.append(scopes)
             function = node.func
             if isinstance(function, ast.Name):

@@ -192,3 +192,16 @@ class TestIndex:
     def test_text_that_does_not_parse(self) -> None:
         found: LaunchIndex = index("\ndef broken(:\n    pass\n\ndef launch(a):\n    kernel[(1,)](a, a, 1, 64)\n")
         assert len(found.of_document(PATH)) == 1
+
+
+def test_a_kernel_that_is_handed_to_a_launcher() -> None:
+    launcher = "def launch(kernel, grid, **rest):\n    kernel[grid](**rest, BLOCK=128)\n"
+    text = "\nfrom launcher import launch\ndef run(a):\n    launch(kernel, (1,), x=a.half(), y=a.contiguous(), n=4)\n"
+    (found,) = index(text, launcher=launcher).of_document(PATH)
+    assert found.path == "/project/launcher.py"
+    assert {a.name: a.value for a in found.arguments} == {
+        "x": TensorOf("fp16"),
+        "y": TensorOf(None),
+        "n": 4,
+        "BLOCK": 128,
+    }
