@@ -26,7 +26,7 @@ _RUNS = 12
 _STEPS = 30_000
 """Steps of one course."""
 
-_TOTAL = 1_500_000
+_TOTAL = 300_000
 """Steps for one document."""
 
 
@@ -39,6 +39,7 @@ class Follower:
         self.module = module
         self.steps = _TOTAL
         self.generators: dict[ast.AST, bool] = {}
+        self.changed: dict[ast.ClassDef, set[str]] = {}
 
     def launches(self) -> tuple[Launch, ...]:
         """Every launch that the document's text makes."""
@@ -160,7 +161,9 @@ class Follower:
             evaluator.silent -= 1
             evaluator.budget.steps = steps - (spent - max(evaluator.budget.steps, 0))
         owner = receiver.cls.body.node
-        for name in _changed_elsewhere(owner) if owner is not None else ():
+        if owner is not None and owner not in self.changed:
+            self.changed[owner] = _changed_elsewhere(owner)
+        for name in self.changed[owner] if owner is not None else ():
             receiver.fields.pop(name, None)
 
     def _call(self, evaluator: HostEvaluator, node: ast.FunctionDef, frame: Frame, first: tuple[Any, ...]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from sys import stdlib_module_names
 from typing import cast
 
 from kernel_ls.analysis import kernels
@@ -12,6 +13,7 @@ from kernel_ls.analysis.document import ParsedDocument
 
 _METHODS = ("run", "warmup")
 _MARKS = ("](", "] (", ".run(", ".warmup(", "ASTSource")
+_NO_KERNELS = stdlib_module_names | {"torch", "numpy", "typing_extensions"}
 _CALLERS = 3
 """Over how many calls the callers of a launching function are looked for."""
 
@@ -96,7 +98,8 @@ def _entry(scopes: Scopes, level: int) -> Entry | None:
 def _survey(document: ParsedDocument) -> tuple[list[Scopes], list[tuple[str, Scopes]]]:
     """Scopes in which something may be launched, and names that are called (`C` for `C.apply(...)`) with their scopes."""
     own = {f.name for f in kernels.functions(document) if f.is_jit}
-    known = own | set(kernels.imported_names(document.tree))
+    imported = kernels.imported_names(document.tree)
+    known = own | {name for name, path in imported.items() if path.partition(".")[0] not in _NO_KERNELS}
     launching: list[Scopes] = []
     calls: list[tuple[str, Scopes]] = []
     stack: list[tuple[ast.AST, Scopes]] = [(document.tree, ())]
