@@ -112,6 +112,13 @@ class Checker:
 
         Findings may lie in other files, where a helper of another module is at fault.
         """
+        report, _ = await self.examine(path, kernels=kernels)
+        return report
+
+    async def examine(
+        self, path: str, *, kernels: set[str] | None = None
+    ) -> tuple[FileReport, tuple[KernelCheck, ...]]:
+        """Check a file as `check_file` does; the report, and each kernel's check in full."""
         document = self.workspace.document(path)
         findings: list[Finding] = list(self.surroundings(path))
         roots = [f for f in self.roots(path) if kernels is None or f.qualname in kernels or f.name in kernels]
@@ -124,12 +131,13 @@ class Checker:
         checks = await asyncio.gather(*(one(f) for f in roots)) if document is not None else []
         for check in checks:
             findings.extend(await self.with_fixes(check) if self.options.prove_fixes else check.findings)
-        return FileReport(
+        report = FileReport(
             path=path,
             kernels=tuple(c.report for c in checks),
             findings=merge(findings),
             dependencies=tuple(sorted(self.workspace.dependencies(path) - {path})),
         )
+        return report, tuple(checks)
 
     def surroundings(self, path: str) -> tuple[Finding, ...]:
         """Findings that need no generated code: syntax, launches, autotuners, heuristics, decorators."""

@@ -15,6 +15,7 @@ import pathspec
 
 from kernel_ls.analysis import rules, suppressions
 from kernel_ls.analysis.environment import TritonApi, Workspace
+from kernel_ls.analysis.features.snapshot import KernelView, Snapshot
 from kernel_ls.analysis.symbols import Symbol, symbols
 from kernel_ls.checker import Checker, CheckOptions
 from kernel_ls.compile import interpreter
@@ -39,6 +40,7 @@ class Project:
         settings: the settings in force.
         workers: how many worker processes may run at a time.
         prove_fixes: whether reports come with fixes.
+        collect: what the generator is asked for beside faults (`CheckOptions.collect`).
         compiler: who compiles; by default worker processes under the interpreter that the settings mean. Owned.
 
     Raises:
@@ -53,7 +55,9 @@ class Project:
         workers: int = 1,
         compiler: Compiler | None = None,
         prove_fixes: bool = False,
+        collect: tuple[str, ...] = ("reached",),
     ) -> None:
+        self.collect = collect
         self.folder = folder
         self.settings = settings
         self.prove_fixes = prove_fixes
@@ -104,6 +108,7 @@ class Project:
             kernel_seconds=settings.deadline,
             concurrency=max(1, len(self._workers)),
             prove_fixes=self.prove_fixes,
+            collect=self.collect,
         )
 
     # ------------------------------------------------------------------------------------------ checking
@@ -134,15 +139,25 @@ class Project:
 
         Without a usable Triton the findings around the kernels are all there is, and every kernel is `unknown`.
         """
+        report, _ = await self.examine(path, kernels)
+        return report
+
+    async def examine(self, path: str, kernels: set[str] | None = None) -> tuple[FileReport, Snapshot | None]:
+        """Check a file as `check` does; the report, and what features read (None without a usable Triton)."""
         try:
             await self.open()
         except KernelLsError:
-            return self._without_triton(path)
+            return self._without_triton(path), None
         self._refresh()
         await self._read_neighbours(path)
-        report = await self.checker.check_file(path, kernels=kernels)
+        report, checks = await self.checker.examine(path, kernels=kernels)
         self._remember(report.dependencies)
-        return self.shown(report, whole=kernels is None)
+        document = checks[0].function.document if checks else self.workspace.document(path)
+        snapshot = None
+        if document is not None:
+            views = tuple(KernelView(c.function, c.program, c.trials) for c in checks)
+            snapshot = Snapshot(document, views, self.workspace.api)
+        return self.shown(report, whole=kernels is None), snapshot
 
     async def learn(self) -> bool:
         """Look through the folder for files that may launch or call jit functions of others; whether anything changed.

@@ -59,6 +59,7 @@ class TritonApi:
         names = (manifest or {}).get("names", {})
         self._names: Mapping[str, Mapping[str, Any]] = names if isinstance(names, Mapping) else {}
         self.version = str((manifest or {}).get("triton", ""))
+        self._members: dict[str, list[str]] = {}
 
     @property
     def is_known(self) -> bool:
@@ -106,6 +107,15 @@ class TritonApi:
         if entry.get("kind") == "value" and "value" in entry and entry.get("type") != "float":
             return entry["value"]
         return MISSING
+
+    def members(self, owner: str) -> tuple[str, ...]:
+        """The public names of a module or class, sorted; none where it is not listed."""
+        owner = str((self._names.get(owner) or {}).get("alias") or owner)
+        if not self._members:
+            for path in self._names:
+                holder, _, name = path.rpartition(".")
+                self._members.setdefault(holder, []).append(name)
+        return tuple(sorted(self._members.get(owner, ())))
 
     def canonical(self, path: str) -> str:
         """The name under which the evaluator knows the same object."""
