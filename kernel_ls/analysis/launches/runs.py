@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from kernel_ls.analysis.document import ParsedDocument
-from kernel_ls.analysis.environment import ClassValue, FunctionValue, InstanceValue, Module, Workspace
+from kernel_ls.analysis.environment import (
+    ClassValue,
+    FunctionValue,
+    InstanceValue,
+    Module,
+    Workspace,
+    carried_kernel,
+)
+from kernel_ls.analysis.kernels import imported_names
 from kernel_ls.pyeval import Budget, BudgetExceeded, Frame, Raised, Undecided, Unknown
 from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
 
@@ -44,13 +52,29 @@ class Follower:
     def launches(self) -> tuple[Launch, ...]:
         """Every launch that the document's text makes."""
         collector = Collector(self.workspace, self.document)
+        entries = sites.entries(self.document)
+        if not entries or not self._sees_kernels():
+            return ()
         kernels = {f.jit.node for f in self.workspace.functions(self.document.path)}
-        for entry in sites.entries(self.document):
+        for entry in entries:
             if entry.node not in kernels:
                 self._entry(entry, collector)
             if self.steps <= 0:
                 break
         return collector.launches()
+
+    def _sees_kernels(self) -> bool:
+        """Whether the document has kernels, or imports something of a module that may have some."""
+        if self.workspace.functions(self.document.path) or "ASTSource" in self.document.text:
+            return True
+        for name in imported_names(self.document.tree):
+            value = self.module.get(name, None)
+            module = getattr(carried_kernel(value) or value, "module", None) or getattr(
+                getattr(value, "body", None), "module", None
+            )
+            if isinstance(module, Module) and (module.is_package or "triton" in module.document.text):
+                return True
+        return any(isinstance(n, (ast.Import, ast.ImportFrom)) for n in _nested_imports(self.document.tree))
 
     def _entry(self, entry: sites.Entry, collector: Collector) -> None:
         # All that is optional given, then left out, then tests decided the other way round, then one decision at a time.
@@ -250,6 +274,18 @@ def _argument(evaluator: HostEvaluator, parameter: ast.arg, defaults: dict[str, 
 
 
 _ABSENT = object()
+
+
+def _nested_imports(tree: ast.Module) -> Iterator[ast.AST]:
+    """Imports within functions, of anything but Triton and packages that are not read."""
+    top = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and id(node) not in top:
+            if any(a.name.partition(".")[0] not in sites.NO_KERNELS for a in node.names):
+                yield node
+        elif isinstance(node, ast.ImportFrom) and id(node) not in top:
+            if node.level or (node.module or "").partition(".")[0] not in sites.NO_KERNELS:
+                yield node
 
 
 def _changed_elsewhere(node: ast.ClassDef) -> set[str]:

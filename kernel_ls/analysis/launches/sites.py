@@ -13,7 +13,9 @@ from kernel_ls.analysis.document import ParsedDocument
 
 _METHODS = ("run", "warmup")
 _MARKS = ("](", "] (", ".run(", ".warmup(", "ASTSource")
-_NO_KERNELS = stdlib_module_names | {"torch", "numpy", "typing_extensions"}
+NO_KERNELS = stdlib_module_names | {"torch", "numpy", "triton", "typing_extensions"}
+"""Packages from which no kernel comes that anybody launches."""
+
 _CALLERS = 3
 """Over how many calls the callers of a launching function are looked for."""
 
@@ -99,7 +101,7 @@ def _survey(document: ParsedDocument) -> tuple[list[Scopes], list[tuple[str, Sco
     """Scopes in which something may be launched, and names that are called (`C` for `C.apply(...)`) with their scopes."""
     own = {f.name for f in kernels.functions(document) if f.is_jit}
     imported = kernels.imported_names(document.tree)
-    known = own | {name for name, path in imported.items() if path.partition(".")[0] not in _NO_KERNELS}
+    known = own | {name for name, path in imported.items() if path.partition(".")[0] not in NO_KERNELS}
     launching: list[Scopes] = []
     calls: list[tuple[str, Scopes]] = []
     stack: list[tuple[ast.AST, Scopes]] = [(document.tree, ())]
