@@ -16,6 +16,7 @@ from . import hints, shapes
 from .domain import HostDomain, launchable
 from .notes import Given, LaunchNotes
 from .values import Launcher, Sizes
+from .world import is_constant
 
 _ROUNDS = 64
 """How many rounds of a loop over known elements are followed."""
@@ -57,7 +58,12 @@ class HostEvaluator(LaunchNotes):
             if current.kind != "module" and node.id in current.locals:
                 return super()._Name(node, frame)
             current = current.enclosing
-        return self.domain.thaw(super()._Name(node, frame))
+        value = self.domain.thaw(super()._Name(node, frame))
+        module = module_of(frame)
+        others = module.alternatives.get(node.id, ()) if module is not None else ()
+        if others and is_constant(value) and all(is_constant(o) for o in others):
+            return self.domain.world.settled(("module", module.path if module else "", node.id), [value, *others])
+        return value
 
     def _JoinedStr(self, node: ast.JoinedStr, frame: Frame) -> Any:
         value = super()._JoinedStr(node, frame)

@@ -6,7 +6,7 @@ that it sees belongs to one possible execution. `following` gives the plans of f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,7 @@ class World:
     """Symbols that are used as something that is no tensor."""
     _ids: dict[Hashable, int] = field(default_factory=dict)
     _decided: dict[Hashable, bool] = field(default_factory=dict)
+    _settled: dict[Hashable, Any] = field(default_factory=dict)
     _count: int = 0
 
     def identity(self, *key: Hashable) -> int:
@@ -93,6 +94,12 @@ class World:
             outcome = likely
         self.trace.append(Decision(site, outcome, count))
         return outcome
+
+    def settled(self, key: tuple[Any, ...], values: Sequence[Any]) -> Any:
+        """One of several values that a name may have; the same one wherever it is read."""
+        if key not in self._settled:
+            self._settled[key] = values[self.choose(key, len(values))]
+        return self._settled[key]
 
     def known(self, predicate: Predicate) -> bool | None:
         """Whether a statement holds, if that was decided."""

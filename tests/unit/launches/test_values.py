@@ -269,3 +269,17 @@ def later(a):
 """
         assert sorted(passed(text, "n")) == [1, 2]
         assert sorted(passed(text, "BLOCK")) == [32, 64]
+
+
+def test_a_name_of_the_module_that_may_be_either() -> None:
+    text = """
+if torch.some_question():
+    SIZE = 128
+else:
+    SIZE = 64
+
+def launch(a):
+    kernel[(1,)](a, a, SIZE // 2, SIZE)
+"""
+    found = {(x.argument("n").value, x.argument("BLOCK").value) for x in launches(text)}  # type: ignore[union-attr]
+    assert found == {(64, 128), (32, 64)}
