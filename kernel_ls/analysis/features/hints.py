@@ -52,7 +52,7 @@ def hints(
 def _of_function(function: JitFunction, reading: Reading, level: Level, rows: tuple[int, int]) -> Iterator[Hint]:
     lines = function.document.lines
     yield from _parameters(function, reading)
-    said: dict[str, tuple[str, ...]] = {}
+    said = {a.arg: reading.types.get(_name_place(a), ()) for a in _arguments(function)}
     for statement in nodes.statements(function.node.body):
         if statement.lineno not in reading.reached:
             continue
@@ -70,15 +70,9 @@ def _of_function(function: JitFunction, reading: Reading, level: Level, rows: tu
 def _parameters(function: JitFunction, reading: Reading) -> Iterator[Hint]:
     own = reading.units.get(function.node.lineno) == reading.program.kernel
     known = {a.name: a for a in reading.specialization.arguments} if own else {}
-    arguments = function.node.args
-    for node in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        place: Place = (
-            node.lineno,
-            node.col_offset,
-            node.lineno,
-            node.col_offset + len(node.arg.encode()),
-        )
-        types = reading.types.get(place, ())
+    defaults = {p.name: p.default for p in function.parameters}
+    for node in _arguments(function):
+        types = reading.types.get(_name_place(node), ())
         if not types:
             continue
         argument = known.get(node.arg)
@@ -86,6 +80,9 @@ def _parameters(function: JitFunction, reading: Reading) -> Iterator[Hint]:
         target = argument.evidence.location if argument is not None else None
         whole = nodes.span(function.document.lines, place_of(node))
         constant = all(notation.constant(t) is not None for t in types)
+        default = defaults.get(node.arg)
+        if constant and default is not None and ast.unparse(default) == _values(types):
+            continue  # the default says it
         if node.annotation is not None:
             if constant:
                 yield Hint(whole.end, f" = {_values(types)}", "value", whole, tooltip, target)
@@ -93,6 +90,15 @@ def _parameters(function: JitFunction, reading: Reading) -> Iterator[Hint]:
             yield Hint(whole.end, f" = {_values(types)}", "value", whole, tooltip, target)
         else:
             yield Hint(whole.end, f": {notation.shown(types, 2)}", "type", whole, tooltip, target)
+
+
+def _arguments(function: JitFunction) -> list[ast.arg]:
+    arguments = function.node.args
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+
+def _name_place(node: ast.arg) -> Place:
+    return (node.lineno, node.col_offset, node.lineno, node.col_offset + len(node.arg.encode()))
 
 
 def _values(types: tuple[str, ...]) -> str:
