@@ -139,10 +139,12 @@ def _judge(case: _Case, trials: Sequence[Trial], describe: Callable[[Specializat
     first = [t for t in case.trials if t.tier == 1]
     severity = finding.severity
     assumed: tuple[str, ...] = ()
+    # The same statement is in order under other constants: where these are guessed, nothing is known of the combination.
+    elsewhere = any(t.best.reaches(shown.span) and not t.best.shows(identity) for t in trials if t.tier == 1)
     if severity is Severity.ERROR:
         if not first or not all(t.best.shows(identity) for t in trials if t.tier == 1 and t.best.reaches(shown.span)):
             severity = Severity.WARNING
-    if severity is not Severity.INFO and shown.hangs_on and not _robust(case, identity):
+    if severity is not Severity.INFO and shown.hangs_on and not (_robust(case, identity) and not elsewhere):
         severity = Severity.INFO
         assumed = shown.hangs_on
     witness = case.trials[0].best.specialization

@@ -358,6 +358,9 @@ class CallFlow:
                 stored.append(value)
             self._ask(role, value, node, f"{name}.{label}")
         for value in stored:
+            if pointer is not None and name == "atomic_cas" and value.kind == "int":
+                # It compares bit by bit and converts nothing.
+                self.mark([pointer.pointee], Use.INTEGER, node)
             if pointer is not None:
                 self._stored(pointer.pointee, value, node)
         if signature.gives is Gives.LOADED:

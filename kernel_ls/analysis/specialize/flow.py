@@ -280,10 +280,15 @@ class Flow(CallFlow):
             self.scope.names = _merge(before, self.scope.names)
         self.block(node.orelse)
 
+    def product_factors(self, left: Abstract, right: Abstract) -> frozenset[str]:
+        """What a product is a multiple of: a parameter that is a factor itself, before what its factors are multiples of."""
+        own = [v for v in (left, right) if self.factors(v) != v.factors]
+        return frozenset().union(*(self.factors(v) for v in own or (left, right)))
+
     def factors(self, value: Abstract) -> frozenset[str]:
         """The constexpr parameters that a product with a value is a multiple of."""
         own = {o.param for o in value.base if o.depth == 0 and self.given.get(o.param, Given()).constexpr}
-        return value.factors | own if len(value.base) == 1 else value.factors
+        return frozenset(own) if own and len(value.base) == 1 else value.factors
 
     def assign(self, target: ast.expr, value: Abstract) -> None:
         """Bind a target."""
@@ -414,7 +419,7 @@ class Flow(CallFlow):
             factors = left.factors | right.factors
             return replace(result, base=base, kind="pointer" if pointer else kind, factors=factors)
         if isinstance(op, ast.Mult):
-            result = replace(result, factors=self.factors(left) | self.factors(right))
+            result = replace(result, factors=self.product_factors(left, right))
         for value, other in ((left, right), (right, left)):
             self.mark((o for o in value.base if o.depth == 0), Use.NUMBER, node)
             self.mark((o for o in value.base if o.depth == 0), Use.WITH, node, other.kin)
@@ -428,6 +433,7 @@ class Flow(CallFlow):
         if isinstance(op, (ast.LShift, ast.RShift)):
             for value in both:
                 self.demand(value, Use.INTEGER, node)
+            self.mark((o for o in right.base if o.depth == 0), Use.SHIFT, node)
             return replace(result, kind="int")
         if isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
             for value, other in ((left, right), (right, left)):

@@ -312,7 +312,9 @@ def _sizes(usage: Usage, origin: Origin, of: Any, compared: list[Any]) -> tuple[
     unrolled = any(m.use is Use.UNROLL and m.detail == "bound" for m in usage.of(origin))
     numbers = [v for v in compared if isinstance(v, int) and not isinstance(v, bool)]
     near = [v for n in numbers if 0 < n <= 1024 for v in (n, n * 2)]
-    if unrolled:
+    if Use.SHIFT in uses:
+        order, use, phrase = [4, 2, 1, 8], Use.SHIFT, "the number of bits of a shift"
+    elif unrolled:
         order, use, phrase = [UNROLLED, 4, 1, 16, 8], Use.UNROLL, "the bound of an unrolled loop"
     elif direct:
         order, use, phrase = [TILE, 64, 16, 128, *near, 2, 256], Use.SIZE, "the size of a block"

@@ -7,6 +7,7 @@ generator's business. The receiver of a method is the first argument, as in Trit
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 
@@ -198,9 +199,18 @@ DESCRIPTOR_METHODS: dict[str, Signature] = {
 """What only a descriptor has as methods; a tensor's `gather` takes blocks of integers and no offsets."""
 
 
+# The names of CUDA's libdevice; AMD's follow them.
+_FROM_INTEGER = re.compile(r"^(?:u?int|u?ll|short)2|^(?:int|longlong)_as_|^hiloint2")
+_INTEGRAL = re.compile(r"^(?:ffs|clz|popc|brev|byte_perm|u?mul24|u?mulhi|u?mul64hi|u?r?hadd|u?sad|u?llm|u?min|u?max|ll)")
+
+
 def signature(path: str) -> Signature | None:
     """The signature of a Triton function by its dotted path; libdevice's functions all take numbers."""
     name = path.rpartition(".")[2]
     if "libdevice" in path or ".extra." in path:
-        return _signature("x:n y:n z:n", Gives.SAME)
+        if _FROM_INTEGER.match(name):
+            return _signature("x:i", Gives.FLOAT)
+        if _INTEGRAL.match(name):
+            return _signature("x:i y:i z:i", Gives.INT)
+        return _signature("x:n y:n z:n") if name in ("abs", "min", "max") else _signature("x:f y:f z:f", Gives.FLOAT)
     return FUNCTIONS.get(name)

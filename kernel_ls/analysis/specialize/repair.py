@@ -159,7 +159,7 @@ def _together(specialization: Specialization, relevant: Sequence[str]) -> Iterat
     """Changes of one kind for all parameters of a sort: one element type for all, one size for all."""
     pointers = [a for a in specialization.arguments if a.guessed and element_of(a.type) in POINTEES["float"]]
     if any(a.name in relevant for a in pointers):
-        for element in POINTEES["float"][:3]:
+        for element in (*POINTEES["float"][:3], "i8"):
             yield {
                 a.name: Candidate(f"*{element}", detail="one element type for all")
                 for a in pointers

@@ -27,6 +27,7 @@ class Use(enum.Enum):
     INDEX = "an index or a loop bound"
     INTEGER = "used in integer arithmetic"
     BITS = "used in bitwise operations"
+    SHIFT = "the number of bits of a shift"
     MASK = "used as a mask"
     FLOAT = "used in floating-point arithmetic"
     MATRIX = "multiplied as a matrix"

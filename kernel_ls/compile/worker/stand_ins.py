@@ -111,7 +111,8 @@ class Opaque:
     """An object that exists and is not Triton's, such as `numpy.sqrt`.
 
     Attributes of it are opaque too. It can be passed around and compared (two are equal if they have one name), as the
-    generator does with a `torch.dtype` given for a constexpr; calling it or computing with it raises `OpaqueUse`.
+    generator does with a `torch.dtype` given for a constexpr; computing with it raises `OpaqueUse`, and so does calling it,
+    unless everything that it is given is opaque as well (`torch.finfo(torch.float16)`): that Python computes, not the kernel.
     """
 
     def __init__(self, name: str, reason: str = "") -> None:
@@ -126,6 +127,13 @@ class Opaque:
         if attribute.startswith("_"):
             raise AttributeError(attribute)
         return Opaque(f"{self._name}.{attribute}", self._reason)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Unknown:
+        given = [*args, *kwargs.values()]
+        if not given or not all(isinstance(a, (Opaque, Unknown)) for a in given):
+            raise self._use("__call__")
+        shown = f"{self._name}({', '.join(map(repr, args))})"
+        return Unknown(shown, f"what `{self._name}` gives is known only when it runs")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Opaque) and other._name == self._name
@@ -143,5 +151,5 @@ class Opaque:
 
 for _operation in _OPERATIONS:
     setattr(Unknown, _operation, _raises(_operation))
-    if _operation != "__bool__":
+    if _operation not in ("__bool__", "__call__"):
         setattr(Opaque, _operation, _raises(_operation))
