@@ -79,6 +79,21 @@ class HostEvaluator(LaunchNotes):
         finally:
             self.domain.want = want
 
+    def _BoolOp(self, node: ast.BoolOp, frame: Frame) -> Any:
+        # For `a and b` to be false one of them has to be, and that is the last: what stands before it only guards it.
+        decisive = isinstance(node.op, ast.Or)
+        want = self.domain.want
+        try:
+            for operand in node.values[:-1]:
+                self.domain.want = want if want is not decisive else None
+                value = self.expression(operand, frame)
+                if self.domain.truth(value) is decisive:
+                    return value
+            self.domain.want = want
+            return self.expression(node.values[-1], frame)
+        finally:
+            self.domain.want = want
+
     def _Subscript(self, node: ast.Subscript, frame: Frame) -> Any:
         owner = self.expression(node.value, frame)
         if launchable(owner, "__getitem__") is not None:

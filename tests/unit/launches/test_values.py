@@ -158,6 +158,15 @@ def f(a, offsets=None, indices=None):
         assert value("b", before) == [TensorOf("fp16")]
         assert value("size", before) == [64, 128]
 
+    def test_what_guards_a_test_is_no_error(self) -> None:
+        text = """
+def f(a, state=None):
+    if state is not None and not state.is_contiguous():
+        raise ValueError
+    kernel[(1,)](state, a, 1 if state is None else 2, 64)
+"""
+        assert passed(text) == [TensorOf(None), None]
+
     def test_equal_values_are_one(self) -> None:
         before = "assert a.dtype == b.dtype\nassert b.dtype == torch.float16\nassert a.shape[1] == 64"
         assert value("a", before) == [TensorOf("fp16")]
