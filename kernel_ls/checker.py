@@ -104,6 +104,8 @@ class Checker:
         self.options = options or CheckOptions()
         self.launches = LaunchIndex(workspace)
         """Launch sites; whoever knows more files of the workspace adds them to its `known_paths` and indexes them."""
+        self.checked_elsewhere: frozenset[str] = frozenset()
+        """Files that are checked as well, so that what they find in others' helpers is known."""
 
     # ------------------------------------------------------------------------------------------ files
 
@@ -118,10 +120,15 @@ class Checker:
     async def examine(
         self, path: str, *, kernels: set[str] | None = None
     ) -> tuple[FileReport, tuple[KernelCheck, ...]]:
-        """Check a file as `check_file` does; the report, and each kernel's check in full."""
+        """Check a file as `check_file` does; the report, and each kernel's check in full.
+
+        Among the checks are those of other files' kernels through which helpers of this one are checked.
+        """
         document = self.workspace.document(path)
         findings: list[Finding] = list(self.surroundings(path))
         roots = [f for f in self.roots(path) if kernels is None or f.qualname in kernels or f.name in kernels]
+        if kernels is None:
+            roots += self.callers(path)
         gate = asyncio.Semaphore(max(1, self.options.concurrency))
 
         async def one(function: JitFunction) -> KernelCheck:
@@ -130,10 +137,12 @@ class Checker:
 
         checks = await asyncio.gather(*(one(f) for f in roots)) if document is not None else []
         for check in checks:
-            findings.extend(await self.with_fixes(check) if self.options.prove_fixes else check.findings)
+            found = await self.with_fixes(check) if self.options.prove_fixes else check.findings
+            own = check.function.path == path
+            findings.extend(f for f in found if own or f.location.path == path)
         report = FileReport(
             path=path,
-            kernels=tuple(c.report for c in checks),
+            kernels=tuple(c.report for c in checks if c.function.path == path),
             findings=merge(findings),
             dependencies=tuple(sorted(self.workspace.dependencies(path) - {path})),
         )
@@ -225,6 +234,22 @@ class Checker:
                 roots.append(function)
                 covered.update(programs[function.key].units)
         return tuple(sorted(roots, key=lambda f: f.span.start))
+
+    def callers(self, path: str) -> list[JitFunction]:
+        """Kernels of other files through which those helpers of a file are checked that none of its own kernels calls."""
+        functions = {self.workspace.program(f.jit).kernel for f in self.workspace.functions(path)}
+        for root in self.roots(path):
+            functions -= set(self.workspace.program(root).units)
+        found: list[JitFunction] = []
+        for other in sorted(self.workspace.dependents(path) - self.checked_elsewhere):
+            if not functions & self.workspace.calls(other):
+                continue
+            for root in self.roots(other):
+                reached = functions & set(self.workspace.program(root).units)
+                if reached and len(found) < _CALLERS:
+                    functions -= reached
+                    found.append(root)
+        return found
 
     # ------------------------------------------------------------------------------------------ kernels
 
@@ -331,6 +356,9 @@ class Checker:
 
 
 # ---------------------------------------------------------------------------------------------- pure parts
+
+_CALLERS = 6
+"""How many kernels of other files are checked for the helpers of one."""
 
 _UNMOVED = 10
 """Other guesses in a row that change nothing of what is found: then no guess is to blame."""

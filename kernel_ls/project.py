@@ -152,12 +152,17 @@ class Project:
         await self._read_neighbours(path)
         report, checks = await self.checker.examine(path, kernels=kernels)
         self._remember(report.dependencies)
-        document = checks[0].function.document if checks else self.workspace.document(path)
+        own = next((c.function.document for c in checks if c.function.path == path), None)
+        document = own or self.workspace.document(path)
         snapshot = None
         if document is not None:
             views = tuple(KernelView(c.function, c.program, c.trials) for c in checks)
             snapshot = Snapshot(document, views, self.workspace.api)
         return self.shown(report, whole=kernels is None), snapshot
+
+    def checks_as_well(self, paths: Iterable[str]) -> None:
+        """Say which files are checked in the same run, so that no kernel is checked for the sake of another file's helper."""
+        self.checker.checked_elsewhere = frozenset(paths)
 
     async def learn(self) -> bool:
         """Look through the folder for files that may launch or call jit functions of others; whether anything changed.

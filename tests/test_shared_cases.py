@@ -10,9 +10,16 @@ from caselib import Expectation, Mismatch, match, read_shared_marks
 from checking import Bench
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
-FILES = [p for folder in (SHARED, SHARED / "reports") for p in sorted(folder.glob("*.py"))] if SHARED.is_dir() else []
+FILES = [
+    path
+    for folder in ((SHARED, SHARED / "reports") if SHARED.is_dir() else ())
+    for path in sorted(folder.glob("*.py"))
+    if not path.name.startswith("helpers_")  # checked through the kernels that call them
+]
 
-WAITING: dict[str, str] = {}
+WAITING: dict[str, str] = {
+    "ra3_block_ptr_valid": "Triton 3.5.1 accepts the kernel: an error there would be a false alarm. It is one on 3.9.0.",
+}
 """Files whose marks are not met yet, each with the reason; a file that is met in full fails until it is taken out."""
 
 

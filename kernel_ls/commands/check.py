@@ -78,6 +78,7 @@ async def _run(arguments: argparse.Namespace) -> int:
         if found.files:
             await project.open()
             await project.learn()
+            project.checks_as_well(path.as_posix() for path in found.files)
         if arguments.watch:
             return await run.watch(lambda: discover(wanted, exclude=settings.exclude, root=folder))
         status = await run.once()
