@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types as lsp
 
+from kernel_ls.analysis.features.completion import Item
+from kernel_ls.analysis.features.hints import Hint
+from kernel_ls.analysis.features.hover import Hover
+from kernel_ls.analysis.features.inactive import Region
+from kernel_ls.analysis.features.lenses import Lens
+from kernel_ls.analysis.features.navigation import Caller, Function
+from kernel_ls.analysis.features.signature import Signature
 from kernel_ls.analysis.rules import manual
 from kernel_ls.analysis.symbols import Symbol
 from kernel_ls.model import Edit, Finding, Location, Position, Severity, Span
@@ -150,6 +158,149 @@ def to_symbol(symbol: Symbol, positions: Positions, path: str) -> lsp.DocumentSy
         range=positions.to_range(path, symbol.span),
         selection_range=positions.to_range(path, symbol.name_span),
     )
+
+
+_HINT_KINDS = {"type": lsp.InlayHintKind.Type, "value": None, "conversion": None}
+_ITEM_KINDS = {
+    "variable": lsp.CompletionItemKind.Variable,
+    "keyword": lsp.CompletionItemKind.Field,
+    "value": lsp.CompletionItemKind.Value,
+    "method": lsp.CompletionItemKind.Method,
+    "property": lsp.CompletionItemKind.Property,
+    "module": lsp.CompletionItemKind.Module,
+    "dtype": lsp.CompletionItemKind.TypeParameter,
+    "class": lsp.CompletionItemKind.Class,
+    "builtin": lsp.CompletionItemKind.Function,
+    "jit": lsp.CompletionItemKind.Function,
+    "function": lsp.CompletionItemKind.Function,
+    "constexpr_function": lsp.CompletionItemKind.Function,
+    "constexpr": lsp.CompletionItemKind.Constant,
+}
+
+
+def to_hover(hover: Hover, positions: Positions, path: str) -> lsp.Hover:
+    """What is shown at a place."""
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, hover.text)
+    return lsp.Hover(content, positions.to_range(path, hover.span))
+
+
+def to_hint(hint: Hint, positions: Positions, path: str) -> lsp.InlayHint:
+    """A hint; what a click and the pointer over it show is said when it is resolved."""
+    data: dict[str, Any] = {"tooltip": hint.tooltip}
+    if hint.target is not None:
+        place = positions.to_location(hint.target)
+        start = place.range.start
+        data["target"] = [place.uri, start.line, start.character, place.range.end.line, place.range.end.character]
+    text = hint.label.strip()
+    return lsp.InlayHint(
+        position=positions.to_position(path, hint.position),
+        label=[lsp.InlayHintLabelPart(text)],
+        kind=_HINT_KINDS[hint.kind],
+        padding_left=hint.label.startswith(" ") or None,
+        data=data,
+    )
+
+
+def resolve_hint(hint: lsp.InlayHint) -> lsp.InlayHint:
+    """A hint with its tooltip and the place that it leads to."""
+    data = hint.data if isinstance(hint.data, Mapping) else {}
+    hint.tooltip = str(data.get("tooltip") or "") or None
+    target = data.get("target")
+    if isinstance(target, Sequence) and len(target) == 5 and not isinstance(hint.label, str) and hint.label:
+        uri, line, column, end_line, end = target
+        place = lsp.Range(lsp.Position(int(line), int(column)), lsp.Position(int(end_line), int(end)))
+        hint.label[0].location = lsp.Location(str(uri), place)
+    return hint
+
+
+def to_lens(lens: Lens, positions: Positions, path: str) -> lsp.CodeLens:
+    """A line above a kernel; what a click does is said when it is resolved."""
+    arguments = [to_uri(str(lens.arguments[0])), *lens.arguments[1:]]
+    data = {"title": lens.title, "command": lens.command, "arguments": arguments, "tooltip": lens.tooltip}
+    return lsp.CodeLens(positions.to_range(path, lens.span), data=data)
+
+
+def resolve_lens(lens: lsp.CodeLens) -> lsp.CodeLens:
+    """A lens with its title and command."""
+    data = lens.data if isinstance(lens.data, Mapping) else {}
+    lens.command = lsp.Command(
+        title=str(data.get("title", "")),
+        command=str(data.get("command", "")),
+        tooltip=str(data.get("tooltip") or "") or None,
+        arguments=list(data.get("arguments") or ()),
+    )
+    return lens
+
+
+def to_item(item: Item, number: int) -> lsp.CompletionItem:
+    """A proposal; `number` keeps the order."""
+    return lsp.CompletionItem(
+        label=item.label,
+        kind=_ITEM_KINDS.get(item.kind, lsp.CompletionItemKind.Value),
+        detail=item.detail or None,
+        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, item.doc) if item.doc else None,
+        insert_text=item.insert or None,
+        sort_text=f"{item.rank}{number:04}",
+    )
+
+
+def to_signature(signature: Signature) -> lsp.SignatureHelp:
+    """The head of what is being called."""
+    information = lsp.SignatureInformation(
+        label=signature.label,
+        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, signature.doc) if signature.doc else None,
+        parameters=[lsp.ParameterInformation(label) for label in signature.parameters],
+        active_parameter=signature.active,
+    )
+    return lsp.SignatureHelp([information], active_signature=0, active_parameter=signature.active)
+
+
+def to_region(region: Region, positions: Positions, path: str) -> dict[str, Any]:
+    """A stretch that is not generated, as `kernelLs/inactiveRegions` tells it."""
+    place = positions.to_range(path, region.span)
+    return {
+        "range": {
+            "start": {"line": place.start.line, "character": place.start.character},
+            "end": {"line": place.end.line, "character": place.end.character},
+        },
+        "reason": region.reason,
+    }
+
+
+def to_unnecessary(region: Region, positions: Positions, path: str) -> lsp.Diagnostic:
+    """The same for a client that does not know the notification: a hint that greys."""
+    return lsp.Diagnostic(
+        range=positions.to_range(path, region.span),
+        message=region.reason,
+        severity=lsp.DiagnosticSeverity.Hint,
+        source=SOURCE,
+        tags=[lsp.DiagnosticTag.Unnecessary],
+    )
+
+
+def to_call_item(function: Function, positions: Positions) -> lsp.CallHierarchyItem:
+    """A kernel, a helper, or host code that launches one, in the hierarchy of calls."""
+    return lsp.CallHierarchyItem(
+        name=function.name,
+        kind=lsp.SymbolKind.Function,
+        uri=to_uri(function.path),
+        range=positions.to_range(function.path, function.span),
+        selection_range=positions.to_range(function.path, function.name_span),
+        detail=function.detail,
+        data={"path": function.path, "key": function.key},
+    )
+
+
+def to_incoming(caller: Caller, positions: Positions) -> lsp.CallHierarchyIncomingCall:
+    """A caller with the places of its calls."""
+    ranges = [positions.to_range(caller.function.path, span) for span in caller.spans]
+    return lsp.CallHierarchyIncomingCall(to_call_item(caller.function, positions), ranges)
+
+
+def to_outgoing(callee: Caller, positions: Positions, path: str) -> lsp.CallHierarchyOutgoingCall:
+    """What a function calls, with the places of the calls in it."""
+    ranges = [positions.to_range(path, span) for span in callee.spans]
+    return lsp.CallHierarchyOutgoingCall(to_call_item(callee.function, positions), ranges)
 
 
 def to_uri(path: str) -> str:

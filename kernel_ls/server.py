@@ -21,11 +21,15 @@ from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
-from kernel_ls import __version__, convert, settings
+from kernel_ls import __version__, convert, requests, settings
+from kernel_ls.analysis.features.inactive import Region
+from kernel_ls.analysis.positions import split_lines
+from kernel_ls.background import Background
 from kernel_ls.errors import UsageError
-from kernel_ls.model import Finding
-from kernel_ls.project import Project, root_of
+from kernel_ls.model import Finding, digest
+from kernel_ls.project import root_of
 from kernel_ls.session import Session, Superseded
+from kernel_ls.sources import FileSystemProvider
 
 log = logging.getLogger("kernel_ls")
 
@@ -35,8 +39,6 @@ _CONFIGURATION_SECONDS = 2.0
 
 _PROGRESS_SECONDS = 1.0
 """A check that takes longer shows a progress."""
-
-_NOT_YET = ("kernelLs.selectSpecialization", "kernelLs.showIr", "kernelLs.compile", "kernelLs.run")
 
 
 class KernelServer(LanguageServer):
@@ -51,9 +53,13 @@ class KernelServer(LanguageServer):
         self.command_line = dict(command_line or {})
         self.section: Mapping[str, Any] = {}
         self.client_python = ""
-        self.session = Session(self, self._settings, Project, root_of=root_of)
+        self.session = Session(self, self._settings, Background, root_of=root_of)
         self.texts: dict[str, str] = {}
         """The text of each open document, in the protocol's own notion of lines."""
+        self._disk = FileSystemProvider()
+        self._lines: dict[str, tuple[str, list[str]]] = {}
+        self.greys_itself = False
+        """Whether the client shows `kernelLs/inactiveRegions`."""
         self._held: list[Callable[[], None]] | None = None
         self._progress: dict[str, asyncio.Task[None]] = {}
         self._told: set[str] = set()
@@ -70,7 +76,9 @@ class KernelServer(LanguageServer):
         if self.pulls and version is not None:
             return
         self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(convert.to_uri(path), self.diagnostics(findings), version)
+            lsp.PublishDiagnosticsParams(
+                convert.to_uri(path), [*self.diagnostics(findings), *self.unnecessary(path)], version
+            )
         )
 
     def refreshed(self) -> None:
@@ -78,6 +86,40 @@ class KernelServer(LanguageServer):
         workspace = self.client_capabilities.workspace
         if self.pulls and workspace and workspace.diagnostics and workspace.diagnostics.refresh_support:
             self.workspace_diagnostic_refresh(None)
+
+    def viewed(self, path: str) -> None:
+        """See `session.Client`. A client is asked to ask again for hints and lenses, and told what is not generated."""
+        workspace = self.client_capabilities.workspace
+        if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+        if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+        positions = self.positions
+        regions = [convert.to_region(r, positions, path) for r in self.inactive(path)]
+        self.protocol.notify(
+            "kernelLs/inactiveRegions",
+            {
+                "textDocument": {"uri": convert.to_uri(path), "version": self.session.version(path)},
+                "regions": regions,
+            },
+        )
+
+    def inactive(self, path: str) -> Sequence[Region]:
+        """The regions of an open document that no specialization in use generates, if they are to be shown."""
+        engine = self.session.engine_of(path)
+        view = self.session.views.view(path)
+        if view is None or engine is None or not engine.settings.inactive_code:
+            return ()
+        return view.inactive()
+
+    def unnecessary(self, path: str) -> list[lsp.Diagnostic]:
+        """The same as hints that grey, for a client that does not show regions itself."""
+        document = self.client_capabilities.text_document
+        shows = document.publish_diagnostics if document else None
+        if self.greys_itself or not (self.pulls or (shows and shows.tag_support)):
+            return []
+        positions = self.positions
+        return [convert.to_unnecessary(region, positions, path) for region in self.inactive(path)]
 
     def status(self, state: str, message: str) -> None:
         """See `session.Client`."""
@@ -132,8 +174,13 @@ class KernelServer(LanguageServer):
 
     def lines(self, path: str) -> Sequence[str]:
         """The lines of a file, from its buffer where it is open."""
-        engine = self.session.engine_of(path)
-        return engine.lines(path) if isinstance(engine, Project) else ()
+        text = self.texts.get(path)
+        if text is None:
+            text = self._disk.read(path) or ""
+        known = self._lines.get(path)
+        if known is None or known[0] is not text:
+            known = self._lines[path] = (text, split_lines(text.removeprefix("\ufeff")))
+        return known[1]
 
     def diagnostics(self, findings: Sequence[Finding]) -> list[lsp.Diagnostic]:
         """Findings as this client can show them."""
@@ -189,6 +236,7 @@ def create_server(command_line: Mapping[str, Any] | None = None) -> KernelServer
     _register_documents(server)
     _register_workspace(server)
     _register_features(server)
+    requests.register(server)
     return server
 
 
@@ -198,6 +246,7 @@ def _register_lifecycle(server: KernelServer) -> None:
         options = _plain(params.initialization_options)
         python = options.pop("python", "")
         server.client_python = python if isinstance(python, str) else ""
+        server.greys_itself = options.pop("inactiveRegions", False) is True
         server.section = _plain(options.get("settings", options))
         uris = [folder.uri for folder in params.workspace_folders or ()]
         if not uris and params.root_uri:
@@ -265,6 +314,7 @@ def _register_documents(server: KernelServer) -> None:
     def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
         path = convert.to_path(params.text_document.uri)
         server.texts.pop(path, None)
+        server._lines.pop(path, None)
         server.when_configured(lambda: server.session.closed(path))
 
 
@@ -331,31 +381,24 @@ def _register_features(server: KernelServer) -> None:
         if answer is None:
             return lsp.RelatedFullDocumentDiagnosticReport(items=[])
         findings, result_id = answer
+        greyed = server.unnecessary(path)
+        if greyed:
+            result_id = digest([result_id, [repr(d) for d in greyed]])
         if result_id == params.previous_result_id:
             return lsp.RelatedUnchangedDocumentDiagnosticReport(result_id=result_id)
-        return lsp.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(findings), result_id=result_id)
+        return lsp.RelatedFullDocumentDiagnosticReport(
+            items=[*server.diagnostics(findings), *greyed], result_id=result_id
+        )
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    async def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         path = convert.to_path(params.text_document.uri)
         engine = server.session.engine_of(path)
-        if not isinstance(engine, Project):
+        if not isinstance(engine, Background):
             return []
+        found = await engine.ask(lambda project: project.symbols(path))
         positions = server.positions
-        return [convert.to_symbol(symbol, positions, path) for symbol in engine.symbols(path)]
-
-    @server.command("kernelLs.restartWorker")
-    async def restart_worker(*_arguments: Any) -> None:
-        await server.session.restart_workers()
-
-    for name in _NOT_YET:
-        _register_not_yet(server, name)
-
-
-def _register_not_yet(server: KernelServer, name: str) -> None:
-    @server.command(name)
-    def not_yet(*_arguments: Any) -> None:
-        raise JsonRpcException(code=lsp.LSPErrorCodes.RequestFailed, message=f"{name} is not available yet")
+        return [convert.to_symbol(symbol, positions, path) for symbol in found]
 
 
 def _is_checked(uri: str, language: str) -> bool:

@@ -9,23 +9,26 @@ The rules, one each:
 - a newer edit of a document ends the check of that document that is running;
 - one check at a time in a project, the document that was edited last first; a check that only refreshes a dependent gives way;
 - how long an edit waits for the next follows what the last check cost (`Debounce`);
-- what was checked again for no edit of its own (a helper's module changed) is a refresh, which the client hears of.
+- what was checked again for no edit of its own (a helper's module changed) is a refresh, which the client hears of;
+- what features show is read from the last snapshot, whatever runs, and led through the edits since (`views`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from kernel_ls.analysis.features.snapshot import Snapshot
 from kernel_ls.checker import merge
 from kernel_ls.compile.client import WorkerState
 from kernel_ls.errors import KernelLsError
 from kernel_ls.model import FileReport, Finding, Severity, digest
 from kernel_ls.settings import Settings
+from kernel_ls.views import Views
 
 log = logging.getLogger("kernel_ls")
 
@@ -78,6 +81,9 @@ class Client(Protocol):
     def refreshed(self) -> None:
         """Findings of open documents changed without an edit of theirs: a client that pulls should ask again."""
 
+    def viewed(self, path: str) -> None:
+        """What features show of an open document is another than before."""
+
     def status(self, state: str, message: str) -> None:
         """What the compiler is doing."""
 
@@ -99,7 +105,10 @@ class Engine(Protocol):
     async def check(self, path: str) -> FileReport:
         """Check a file as its text is now."""
 
-    def surroundings(self, path: str) -> tuple[Finding, ...]:
+    def snapshot(self, path: str) -> Snapshot | None:
+        """What the last check of a file left for features."""
+
+    def surroundings(self, path: str) -> tuple[Finding, ...] | Awaitable[tuple[Finding, ...]]:
         """The findings that need no generated code."""
 
     def put(self, path: str, text: str) -> bool:
@@ -219,6 +228,9 @@ class Session:
         self._outside: dict[str, set[str]] = {}
         """For each file that is not open and has findings shown: the documents whose checks found them."""
         self._closing: set[asyncio.Task[None]] = set()
+        self._asides: set[asyncio.Task[None]] = set()
+        self.views = Views()
+        """What features read."""
         self._closed = False
         self._status: tuple[str, str] = ("", "")
 
@@ -231,6 +243,7 @@ class Session:
             self._client.publish(path, None, ())
         document = _Document(path, version, text, self._folder_of(path))
         self._documents[path] = document
+        self.views.opened(path, text)
         folder = self._folder(document.folder)
         if folder is None:
             return
@@ -253,6 +266,7 @@ class Session:
                 self._publish_around(document)
             return
         document.text = text
+        self.views.changed(path, text)
         folder = self._folder(document.folder)
         if folder is None:
             return
@@ -266,6 +280,7 @@ class Session:
         if document is None:
             return
         self._forget(document)
+        self.views.closed(path)
         self._client.publish(path, None, ())
         self._withdraw(path)
         folder = self._folders.get(document.folder)
@@ -472,8 +487,10 @@ class Session:
         log.debug(
             "checked %s, version %s in %.3f s: %d findings", path, document.version, document.cost, len(report.findings)
         )
+        self.views.took(path, folder.engine.snapshot(path))
         self._publish_around(document)
         self._wake(document)
+        self._client.viewed(path)
         if not own and (before is None or before.findings != report.findings):
             self._client.refreshed()
 
@@ -498,6 +515,18 @@ class Session:
             self._wake(document)
 
     # ------------------------------------------------------------------------------------------- answering
+
+    def choose(self, path: str, kernel: str, key: str) -> bool:
+        """The user chose a kernel's specialization by its key, or none by an empty one; whether that changes anything."""
+        changed = self.views.choose(path, kernel, key)
+        if changed:
+            self._client.viewed(path)
+        return changed
+
+    def version(self, path: str) -> int | None:
+        """The version of an open document."""
+        document = self._documents.get(path)
+        return document.version if document is not None else None
 
     async def findings(self, path: str) -> tuple[tuple[Finding, ...], str] | None:
         """The findings of an open document as it is now, once they are known, and a digest of them.
@@ -577,6 +606,27 @@ class Session:
         except Exception:
             log.exception("the surroundings of %s could not be checked", document.path)
             return
+        if isinstance(findings, tuple):
+            self._publish_surroundings(document, findings)
+            return
+        waited, serial = findings, document.serial
+
+        async def show() -> None:
+            try:
+                found = await waited
+            except Exception:
+                log.exception("the surroundings of %s could not be checked", document.path)
+                return
+            # Until the first check has ended, or the text has moved on: then there is something better to show.
+            current = self._documents.get(document.path) is document and document.serial == serial + 1
+            if current and document.report is None and not self._closed:
+                self._publish_surroundings(document, found)
+
+        task = self._scheduler.spawn(show())
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    def _publish_surroundings(self, document: _Document, findings: Iterable[Finding]) -> None:
         own = [f for f in findings if f.location.path == document.path]
         if own:
             self._client.publish(document.path, document.version, own)

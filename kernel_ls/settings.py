@@ -77,6 +77,8 @@ def _patterns(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((str(pattern), _codes(codes)) for pattern, codes in value.items())
 
 
+HINT_LEVELS = ("off", "types", "all")
+
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
@@ -108,6 +110,15 @@ PATTERNS = Kind(
     {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
     _patterns,
 )
+
+
+def _choice(*values: str) -> Kind:
+    def read(value: Any) -> Any:
+        if value not in values:
+            raise ValueError(f"should be one of {', '.join(values)}")
+        return value
+
+    return Kind(f"one of {', '.join(f'`{v}`' for v in values)}", {"type": "string", "enum": list(values)}, read)
 
 
 def _whole(least: int, most: int) -> Kind:
@@ -195,6 +206,12 @@ class Settings:
         "What the kept results may occupy, in MiB; the least recently used go first.",
         scope="window",
     )
+    inlay_hints: str = _option(
+        _choice(*HINT_LEVELS),
+        "types",
+        "What the editor shows inside of kernels: nothing; the types of names and the values of constants; or also what operators do to their operands, broadcasts and promotions of types.",
+    )
+    inactive_code: bool = _option(FLAG, True, "Grey the statements of kernels that no specialization in use generates.")
     trace: bool = _option(
         FLAG,
         False,

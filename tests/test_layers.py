@@ -29,10 +29,13 @@ ALLOWED: dict[str, set[str]] = {
     "compile": _PURE,
     "checker": _PURE | {"analysis", "compile"},
     "project": _PIPELINE,
-    "session": _PIPELINE,
+    "views": _PURE | {"analysis"},
+    "background": _PIPELINE | {"project"},
+    "session": _PIPELINE | {"views"},
     "report": _PIPELINE,
     "convert": _PIPELINE | {"session"},
-    "server": _PIPELINE | {"project", "session", "convert"},
+    "requests": _PIPELINE | {"project", "background", "session", "convert", "server"},
+    "server": _PIPELINE | {"project", "background", "session", "convert", "requests"},
     # One of the terminal's commands starts the server.
     "commands": _PIPELINE | {"project", "report", "server"},
     "cli": _PIPELINE | {"commands"},
@@ -40,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 WORKER = "compile/worker/"
 PROTOCOL_LIBRARIES = {"pygls", "lsprotocol"}
-PROTOCOL_MODULES = {"server.py", "convert.py"}
+PROTOCOL_MODULES = {"server.py", "requests.py", "convert.py"}
 # A pure part neither waits nor touches anything outside its arguments.
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "ctypes", "fcntl", "glob", "http", "importlib", "io", "linecache", "mmap"),

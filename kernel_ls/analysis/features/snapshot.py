@@ -232,16 +232,25 @@ class Snapshot:
         for key in rest:
             yield self.reading(*key)
 
-    def warm(self, chosen: Mapping[str, str]) -> None:
-        """Compute ahead what the features read of the active specializations."""
-        for number, view in enumerate(self.kernels):
-            if view.trials:
-                reading = self.reading(number, view.index(chosen.get(view.name, "")))
-                _ = reading.types, reading.module, reading.reached
+    def prepare(self) -> None:
+        """Compute ahead what every feature reads: the types of the active specializations, what each reached."""
         for number, view in enumerate(self.kernels):
             for trial in range(len(view.trials)):
-                _ = self.reading(number, trial).reached, self.reading(number, trial).types
-        _ = self.functions, self.document.parents, self.imports
+                _ = self.reading(number, trial).reached
+            if view.trials:
+                _ = self.reading(number, view.index()).types
+        _ = self.functions, self.imports
+
+    def warm(self) -> Iterator[None]:
+        """Compute ahead the rest, what other specializations say and the rows of TTIR, a part at each step."""
+        for number, view in enumerate(self.kernels):
+            if view.trials:
+                _ = self.reading(number, view.index()).module
+                yield
+        for number, view in enumerate(self.kernels):
+            for trial in range(len(view.trials)):
+                _ = self.reading(number, trial).types
+                yield
 
     @cached_property
     def imports(self) -> Mapping[str, str]:

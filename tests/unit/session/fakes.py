@@ -106,6 +106,9 @@ class FakeEngine:
                     found.append(finding(path, number, "helper"))
         return FileReport(path, (), tuple(found), tuple(uses))
 
+    def snapshot(self, _path: str) -> None:
+        return None
+
     def surroundings(self, path: str) -> tuple[Finding, ...]:
         return tuple(
             finding(path, n, code="syntax-error")
@@ -152,6 +155,7 @@ class FakeClient:
     def __init__(self) -> None:
         self.published: list[tuple[str, int | None, tuple[Finding, ...]]] = []
         self.refreshes = 0
+        self.viewings: list[str] = []
         self.states: list[tuple[str, str]] = []
         self.problems: list[str] = []
         self.running: set[str] = set()
@@ -161,6 +165,9 @@ class FakeClient:
 
     def refreshed(self) -> None:
         self.refreshes += 1
+
+    def viewed(self, path: str) -> None:
+        self.viewings.append(path)
 
     def status(self, state: str, message: str) -> None:
         self.states.append((state, message))
