@@ -11,6 +11,7 @@ describe.py                                plans for a person
 from kernel_ls.analysis.specialize.describe import describe, value_text
 from kernel_ls.analysis.specialize.plan import Plan, plan
 from kernel_ls.analysis.specialize.repair import hangs_on_guess, repair
+from kernel_ls.analysis.specialize.settings import Setting
 from kernel_ls.analysis.specialize.usage import Usage, Use
 
-__all__ = ["Plan", "Usage", "Use", "describe", "hangs_on_guess", "plan", "repair", "value_text"]
+__all__ = ["Plan", "Setting", "Usage", "Use", "describe", "hangs_on_guess", "plan", "repair", "value_text"]

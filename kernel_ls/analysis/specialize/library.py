@@ -201,7 +201,9 @@ DESCRIPTOR_METHODS: dict[str, Signature] = {
 
 # The names of CUDA's libdevice; AMD's follow them.
 _FROM_INTEGER = re.compile(r"^(?:u?int|u?ll|short)2|^(?:int|longlong)_as_|^hiloint2")
-_INTEGRAL = re.compile(r"^(?:ffs|clz|popc|brev|byte_perm|u?mul24|u?mulhi|u?mul64hi|u?r?hadd|u?sad|u?llm|u?min|u?max|ll)")
+_INTEGRAL = re.compile(
+    r"^(?:ffs|clz|popc|brev|byte_perm|u?mul24|u?mulhi|u?mul64hi|u?r?hadd|u?sad|u?llm|u?min|u?max|ll)"
+)
 
 
 def signature(path: str) -> Signature | None:

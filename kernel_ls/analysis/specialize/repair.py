@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,16 @@ from .usage import Usage
 _FIRST = 3
 """Other values of one parameter that are tried before changes of several parameters at once."""
 
+# What is wrong whatever the arguments are: no other guess makes it right, and one that avoids the place hides it.
+_OF_THE_TEXT = frozenset({"UnsupportedLanguageConstruct", "IgnoredFilter", "LoopVariableAfterLoop", "OpaqueUse"})
+_IN_THE_TEXT = re.compile(
+    r"unexpected keyword argument|missing \d+ required|positional arguments? but|multiple values for argument|"
+    r"missing a required argument|too many positional arguments|"
+    r"module '?[\w.]+'? has no attribute|simultaneous multiple comparison|only tuple comprehensions"
+)
+
+_POINTER_ALONE = re.compile(r"Unsupported ptr type|Pointer argument of|to be a pointer type")
+
 _COMPOUND = frozenset({"For", "While", "If", "With", "FunctionDef", "Module"})
 
 
@@ -27,7 +38,7 @@ def hangs_on_guess(fault: Fault, specialization: Specialization, usage: Usage) -
     if not guessed:
         return ()
     event = str(fault.facts.get("event") or "")
-    if event == "global":
+    if event in ("global", "call") or fault.exception in _OF_THE_TEXT or _IN_THE_TEXT.search(fault.text):
         return ()
     if event == "setup" or (event in ("verify", "budget") and not _spans(fault)):
         return guessed
@@ -46,12 +57,17 @@ def _spans(fault: Fault) -> list[UnitSpan]:
     for key in ("initial_span", "then_span", "else_span"):
         found += _listed([facts.get(key)])
     found += _listed(facts.get("assign_spans")) + _listed(facts.get("spans"))
-    for operand in facts.get("operands") or ():
-        if isinstance(operand, Mapping):
-            found += _listed([operand.get("span")])
-            origin = operand.get("origin")
-            if isinstance(origin, Mapping):
-                found += _listed([origin.get("span")])
+    operands = [o for o in facts.get("operands") or () if isinstance(o, Mapping)]
+    if _POINTER_ALONE.search(fault.text):
+        # The masks and values of the access have no part in it.
+        addresses = [o for o in operands if o.get("role") in ("pointer", "ptr", "base", "arg0")]
+        if addresses:
+            return [s for o in addresses for s in _listed([o.get("span")])]
+    for operand in operands:
+        found += _listed([operand.get("span")])
+        origin = operand.get("origin")
+        if isinstance(origin, Mapping):
+            found += _listed([origin.get("span")])
     if fault.node not in _COMPOUND:
         found.append(fault.span)
     elif not found:
