@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from kernel_ls.analysis.environment.bindings import Binding
     from kernel_ls.analysis.rules.surroundings import Surroundings
 
-DOCUMENTATION = "https://kernel-ls.readthedocs.io/rules/"
-
 
 @dataclass(frozen=True, slots=True)
 class Match:
