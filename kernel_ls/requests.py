@@ -237,6 +237,8 @@ def _register_not_yet(server: KernelServer, name: str) -> None:
 def _at(server: KernelServer, params: Any) -> tuple[str, View | None, Position]:
     path = convert.to_path(params.text_document.uri)
     view = server.session.views.view(path)
+    if server.collector is not None:
+        server.collector.touched()
     return path, view, server.positions.from_position(path, params.position)
 
 

@@ -26,6 +26,7 @@ from kernel_ls.analysis.features.inactive import Region
 from kernel_ls.analysis.positions import split_lines
 from kernel_ls.background import Background
 from kernel_ls.errors import UsageError
+from kernel_ls.memory import Collector
 from kernel_ls.model import Finding, digest
 from kernel_ls.project import root_of
 from kernel_ls.session import Session, Superseded
@@ -36,6 +37,8 @@ log = logging.getLogger("kernel_ls")
 _WATCHED = ("**/*.py", "**/pyproject.toml")
 _CONFIGURATION_SECONDS = 2.0
 """How long documents wait for a client that was asked for its settings."""
+
+_SWITCH_SECONDS = 0.001
 
 _PROGRESS_SECONDS = 1.0
 """A check that takes longer shows a progress."""
@@ -63,6 +66,8 @@ class KernelServer(LanguageServer):
         self._held: list[Callable[[], None]] | None = None
         self._progress: dict[str, asyncio.Task[None]] = {}
         self._told: set[str] = set()
+        self.collector: Collector | None = None
+        """None outside of a process of its own, whose garbage is others' affair as well."""
 
     def _settings(self, folder: Path) -> settings.Settings:
         return settings.load(
@@ -96,6 +101,8 @@ class KernelServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
         positions = self.positions
         regions = [convert.to_region(r, positions, path) for r in self.inactive(path)]
+        if self.collector is not None:
+            self.collector.checked()
         self.protocol.notify(
             "kernelLs/inactiveRegions",
             {
@@ -303,6 +310,8 @@ def _register_documents(server: KernelServer) -> None:
         for change in params.content_changes:
             text = convert.apply_change(text, change, encoding)
         server.texts[path] = final = text
+        if server.collector is not None:
+            server.collector.touched()
         server.when_configured(lambda: server.session.changed(path, version, final))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
@@ -495,6 +504,9 @@ async def _serve(server: KernelServer, reader: Any) -> None:
     """Handle messages until the client says so or goes; then end the workers."""
     stop = threading.Event()
     loop = asyncio.get_running_loop()
+    # A thread that computes gives way to one that answers after this long.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    server.collector = Collector()
 
     def terminate() -> None:
         async def close() -> None:

@@ -127,8 +127,9 @@ def _workers(editor: Editor) -> list[int]:
     """The processes that the server started."""
     server = editor.client._server
     assert server is not None
-    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-    return [int(pid) for pid in children]
+    # Whichever of its threads started them.
+    tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
+    return [int(pid) for children in tasks for pid in children.read_text().split()]
 
 
 async def test_a_setting_of_the_client_takes_effect_at_once(editor: Editor) -> None:

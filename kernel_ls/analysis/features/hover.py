@@ -50,14 +50,22 @@ def hover(
     if own is not None:
         return own
     path = nodes.at(function, position)
-    node, place, types = _shown_node(path, active, function)
+    node, place, types = None, place_of(function.node), ()
+    for reading in readings:
+        node, place, types = _shown_node(path, reading, function)
+        if node is not None:
+            break
     if node is None:
         return None
+    elsewhere = reading is not active
+    usual, active = active, reading
     label = _label(node)
     blocks = _head(snapshot, node, path, label, types, active)
     blocks += _parameter(node, label, function, active)
     blocks += _carried(node, path, label, active)
-    blocks += _others(place, types, active, readings[1:])
+    if elsewhere:
+        blocks.append(f"Not generated in the active specialization, but with {difference(active, usual)}.")
+    blocks += _others(place, types, active, [r for r in readings if r is not active])
     blocks += _ttir(path, function, active)
     if last_good:
         blocks.append("*Last good: the kernel does not compile as it stands now.*")

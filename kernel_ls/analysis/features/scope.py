@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from kernel_ls.analysis.features import library, notation
 from kernel_ls.analysis.features.context import Call
@@ -44,36 +45,47 @@ class Scope:
             return None if reading is None else Scope(function, reading, place.line + 1)
         return None
 
-    def types_of(self, name: str) -> tuple[str, ...]:
-        """The types of a name as it is known at the cursor: where it was bound or read last before it."""
-        best: tuple[tuple[int, int], tuple[str, ...]] | None = None
+    @property
+    def _known(self) -> dict[str, list[tuple[int, int, bool, tuple[str, ...]]]]:
+        """Every name of the function: line and column of each place where its type is known, and whether it is bound there."""
+        key = ("scope", self.function.node.lineno)
+        found = self.reading.memo.get(key)
+        if found is None:
+            found = self.reading.memo[key] = self._survey()
+        return cast("dict[str, list[tuple[int, int, bool, tuple[str, ...]]]]", found)
+
+    def _survey(self) -> dict[str, list[tuple[int, int, bool, tuple[str, ...]]]]:
+        found: dict[str, list[tuple[int, int, bool, tuple[str, ...]]]] = {}
         for node in ast.walk(self.function.node):
-            if isinstance(node, ast.Name) and node.id == name:
-                place = place_of(node)
-            elif isinstance(node, ast.arg) and node.arg == name:
-                place = (node.lineno, node.col_offset, node.lineno, node.col_offset + len(name.encode()))
+            if isinstance(node, ast.Name):
+                name, bound, place = node.id, isinstance(node.ctx, ast.Store), place_of(node)
+            elif isinstance(node, ast.arg):
+                end = node.col_offset + len(node.arg.encode())
+                name, bound, place = node.arg, True, (node.lineno, node.col_offset, node.lineno, end)
             else:
                 continue
             types = self.reading.types.get(place, ())
-            here = place[:2]
-            if types and (
-                best is None or (best[0] < here and here[0] <= self.line) or here[0] < best[0][0] > self.line
-            ):
-                best = (here, types)
-        return best[1] if best is not None else ()
+            if types or bound:
+                found.setdefault(name, []).append((place[0], place[1], bound, types))
+        for places in found.values():
+            places.sort()
+        return found
+
+    def types_of(self, name: str) -> tuple[str, ...]:
+        """The types of a name as it is known at the cursor: where it was bound or read last before it, else first after."""
+        places = [p for p in self._known.get(name, ()) if p[3]]
+        before = [p for p in places if p[0] <= self.line]
+        if before:
+            return before[-1][3]
+        return places[0][3] if places else ()
 
     def names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The names in scope with their types."""
-        names: dict[str, None] = {}
-        for node in ast.walk(self.function.node):
-            if isinstance(node, ast.arg):
-                names.setdefault(node.arg)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= self.line:
-                names.setdefault(node.id)
-        for name in names:
-            types = self.types_of(name)
-            if types and name != "_":
-                yield name, types
+        for name, places in self._known.items():
+            if name != "_" and any(bound and line <= self.line for line, _, bound, _ in places):
+                types = self.types_of(name)
+                if types:
+                    yield name, types
 
 
 def module_of(snapshot: Snapshot, dotted: str) -> str:

@@ -42,6 +42,8 @@ class Reading:
     attempt: Attempt
     program: Program
     document: ParsedDocument
+    memo: dict[object, object] = field(default_factory=dict, repr=False)
+    """What pure functions of this reading have computed once."""
 
     @property
     def specialization(self) -> Specialization:

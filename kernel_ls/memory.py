@@ -1,0 +1,46 @@
+"""When Python looks for garbage: when nobody waits.
+
+A full collection stops every thread for as long as it takes to look at every object, 60 to 80 ms with a large file's syntax
+trees in memory: longer than a hover may take. So the server keeps full collections from coming by themselves, and has one
+made when the client has been silent for a while, or after many checks without such a pause.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+_PAUSE_SECONDS = 1.5
+_MOST_CHECKS = 60
+"""Checks after which garbage is collected although the client was never silent for long."""
+
+_NEVER = 1_000_000
+
+
+class Collector:
+    """Collects when the server is idle. Make one when everything is imported; `touched` is called at each message."""
+
+    def __init__(self) -> None:
+        # What is loaded by now stays: no collection needs to look at it again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(5_000, 20, _NEVER)
+        self._timer: asyncio.TimerHandle | None = None
+        self._checks = 0
+
+    def touched(self) -> None:
+        """The client said something: wait for its next pause."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._collect)
+
+    def checked(self) -> None:
+        """A check has ended, which leaves an earlier text's trees behind."""
+        self._checks += 1
+        if self._checks >= _MOST_CHECKS:
+            self._collect()
+
+    def _collect(self) -> None:
+        if self._checks:
+            self._checks = 0
+            gc.collect()
