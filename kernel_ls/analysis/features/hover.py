@@ -50,7 +50,10 @@ def hover(
     if own is not None:
         return own
     path = nodes.at(function, position)
-    node, place, types = None, place_of(function.node), ()
+    reading = active
+    node: ast.AST | None = None
+    place: Place = place_of(function.node)
+    types: tuple[str, ...] = ()
     for reading in readings:
         node, place, types = _shown_node(path, reading, function)
         if node is not None:
