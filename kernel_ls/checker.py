@@ -153,7 +153,7 @@ class Checker:
         document = self.workspace.document(path)
         if document is None:
             return ()
-        around = rules.surroundings_of(document, self.workspace)
+        around = rules.surroundings_of(document, self.workspace, self.launches)
         explained = rules.check_surroundings(document, around)
         if not self.options.prove_fixes:
             return tuple(e.finding for e in explained)
@@ -274,7 +274,7 @@ class Checker:
         trials: list[Trial] = []
         for target in self.options.targets:
             trials += await self._trials(function, program, plan, target, started)
-        findings = conclude(trials, describe)
+        findings = conclude(trials, describe, guessing=not launches and not plan.is_kernel)
         if self.workspace.standing(function) is Standing.UNDECIDED:
             # Whether there is such a kernel hangs on how the module is loaded.
             findings = tuple(
@@ -333,7 +333,11 @@ class Checker:
                 break
             tried.add(following.key)
             attempts.append(await self._attempt(function, program, following, target, plan))
-            unmoved = unmoved + 1 if attempts[-1].identities == best.identities else 0
+            unmoved = 0 if attempts[-1].badness < best.badness else unmoved + 1
+        else:
+            # Still finding other faults when time was up: who knows what the next guess would have done.
+            conclusive = attempts[-1].is_clean or unmoved >= _UNMOVED
+            return Trial(tuple(attempts), best_attempt(attempts), conclusive=conclusive)
         return Trial(tuple(attempts), best_attempt(attempts))
 
     async def _attempt(
@@ -377,8 +381,8 @@ def _signature(function: JitFunction) -> tuple[tuple[str, bool], ...]:
 _CALLERS = 6
 """How many kernels of other files are checked for the helpers of one."""
 
-_UNMOVED = 10
-"""Other guesses in a row that change nothing of what is found: then no guess is to blame."""
+_UNMOVED = 12
+"""Other guesses in a row that bring a kernel no nearer to compiling: then no guess is to blame."""
 
 
 def _guesses_behind(

@@ -49,18 +49,25 @@ class Bench:
         return self._loop.run_until_complete(asyncio.wait_for(work, 300))
 
     def check(
-        self, folder: Path, paths: Iterable[str], *, targets: Iterable[str] = (), reveals: Iterable[Reveal] = ()
+        self,
+        folder: Path,
+        paths: Iterable[str],
+        *,
+        targets: Iterable[str] = (),
+        reveals: Iterable[Reveal] = (),
+        fixes: bool = False,
     ) -> Outcome:
-        """Check files of a folder, which is the workspace."""
-        return self.run(self._check(folder, tuple(paths), tuple(targets), tuple(reveals)))
+        """Check files of a folder, which is the workspace; with `fixes`, findings come with those that were proved."""
+        return self.run(self._check(folder, tuple(paths), tuple(targets), tuple(reveals), fixes))
 
     async def _check(
-        self, folder: Path, paths: tuple[str, ...], targets: tuple[str, ...], reveals: tuple[Reveal, ...]
+        self, folder: Path, paths: tuple[str, ...], targets: tuple[str, ...], reveals: tuple[Reveal, ...], fixes: bool
     ) -> Outcome:
         options = CheckOptions(
             targets=tuple(Target.parse(t) for t in targets) or (DEFAULT_TARGET,),
             triton_version=self.interpreter.triton,
             collect=("reached", "types") if reveals else ("reached",),
+            prove_fixes=fixes,
         )
         checker = Checker(self._compiler, await open_workspace(folder, self._compiler), options)
         reports = {path: await checker.check_file(str(folder / path)) for path in paths}

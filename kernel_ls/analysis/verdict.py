@@ -103,6 +103,8 @@ class Trial:
     attempts: tuple[Attempt, ...]
     best: Attempt
     tier: int = 1
+    conclusive: bool = True
+    """Whether the search ended because nothing else was left to try, or nothing tried made a difference."""
 
 
 @dataclass
@@ -116,12 +118,15 @@ def best_attempt(attempts: Sequence[Attempt]) -> Attempt:
     return min(attempts, key=lambda a: a.badness)
 
 
-def conclude(trials: Sequence[Trial], describe: Callable[[Specialization], dict[str, str]]) -> tuple[Finding, ...]:
+def conclude(
+    trials: Sequence[Trial], describe: Callable[[Specialization], dict[str, str]], *, guessing: bool = False
+) -> tuple[Finding, ...]:
     """Merge the trials of one kernel into findings.
 
     Args:
         trials: every planned specialization with its attempts, tier 1 before tier 2.
         describe: a specialization as `{parameter: type or value}` for reports.
+        guessing: whether not even the kinds of the arguments are known, so that a search through guesses proves nothing.
     """
     cases: dict[tuple[str, str, int, int], _Case] = {}
     for trial in trials:
@@ -129,10 +134,12 @@ def conclude(trials: Sequence[Trial], describe: Callable[[Specialization], dict[
             case = cases.setdefault(shown.identity, _Case(shown))
             if trial not in case.trials:
                 case.trials.append(trial)
-    return tuple(_judge(case, trials, describe) for case in cases.values())
+    return tuple(_judge(case, trials, describe, guessing) for case in cases.values())
 
 
-def _judge(case: _Case, trials: Sequence[Trial], describe: Callable[[Specialization], dict[str, str]]) -> Finding:
+def _judge(
+    case: _Case, trials: Sequence[Trial], describe: Callable[[Specialization], dict[str, str]], guessing: bool
+) -> Finding:
     shown = case.shown
     finding = shown.finding
     identity = shown.identity
@@ -144,7 +151,7 @@ def _judge(case: _Case, trials: Sequence[Trial], describe: Callable[[Specializat
     if severity is Severity.ERROR:
         if not first or not all(t.best.shows(identity) for t in trials if t.tier == 1 and t.best.reaches(shown.span)):
             severity = Severity.WARNING
-    if severity is not Severity.INFO and shown.hangs_on and not (_robust(case, identity) and not elsewhere):
+    if severity is not Severity.INFO and shown.hangs_on and (guessing or elsewhere or not _robust(case, identity)):
         severity = Severity.INFO
         assumed = shown.hangs_on
     witness = case.trials[0].best.specialization
@@ -162,10 +169,15 @@ def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
 
     A single attempt proves nothing: then nothing else could be tried, and the finding stays a guess's.
     """
-    for trial in case.trials:
+    # Variants are compiled once, with the guesses that their model ended with.
+    for trial in [t for t in case.trials if t.tier == 1] or case.trials:
         rivals = [a for a in trial.attempts if a.result.status is Status.DONE and a is not trial.best]
-        if not rivals or any(
-            a.badness <= trial.best.badness and a.reaches(case.shown.span) for a in rivals if not a.shows(identity)
+        if (
+            not trial.conclusive
+            or not rivals
+            or any(
+                a.badness <= trial.best.badness and a.reaches(case.shown.span) for a in rivals if not a.shows(identity)
+            )
         ):
             return False
     return True

@@ -38,6 +38,12 @@ class Plan:
     usage: Usage
     kernel: Kernel = field(repr=False)
 
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it reaches memory through a parameter, as a kernel does; what does not is called with blocks by others."""
+        reaching = {Use.ADDRESS, Use.DESCRIPTOR, Use.TUPLE}
+        return any(self.usage.uses(p.name) & reaching for p in self.kernel.function.parameters)
+
 
 def plan(
     jit: JitFunction,
