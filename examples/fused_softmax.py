@@ -23,9 +23,7 @@ def softmax(x: torch.Tensor) -> torch.Tensor:
     block = triton.next_power_of_2(n_cols)
     num_warps = 4 if block < 2048 else 8
     programs = min(n_rows, 1024)
-    softmax_kernel[(programs,)](
-        x, y, x.stride(0), y.stride(0), n_rows, n_cols, BLOCK=block, num_warps=num_warps
-    )
+    softmax_kernel[(programs,)](x, y, x.stride(0), y.stride(0), n_rows, n_cols, BLOCK=block, num_warps=num_warps)
     return y
 
 

@@ -27,7 +27,9 @@ def test_case(bench: Bench, case: Case, tmp_path: Path) -> None:
         pytest.skip(f"a case about Triton {case.settings.triton}")
     written = _write(case, tmp_path)
     paths = [path for path in case.files if path.endswith(".py")]
-    outcome = bench.check(tmp_path, paths, targets=case.settings.targets, reveals=case.reveals, fixes="fix" in case.answers)
+    outcome = bench.check(
+        tmp_path, paths, targets=case.settings.targets, reveals=case.reveals, fixes="fix" in case.answers
+    )
     mismatch = match(case.expectations, outcome.findings, triton, info=case.settings.info)
     mismatch = replace(mismatch, types=outcome.types)
     assert not mismatch, f"{case.source.name}, {case.name!r}, on Triton {triton}\n{mismatch}"

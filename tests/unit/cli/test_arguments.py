@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernel_ls import __version__
-from kernel_ls.cli import main
 from kernel_ls.analysis.edits import apply_edits, apply_fixes, unified_diff
+from kernel_ls.cli import main
 from kernel_ls.commands.serve import address
 from kernel_ls.errors import UsageError
 from kernel_ls.model import Edit, Finding, Fix, Location, Severity, Span
