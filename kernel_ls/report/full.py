@@ -33,12 +33,29 @@ def full(report: CheckReport) -> str:
 def full_text(report: CheckReport) -> Text:
     """The report with styles, for a terminal."""
     text = Text()
+    notes = [f for f in report.findings if f.severity is Severity.INFO]
     for finding in report.findings:
-        text.append_text(_finding(finding, report))
+        if finding.severity is not Severity.INFO:
+            text.append_text(_finding(finding, report))
+            text.append("\n")
+    for finding in notes:
+        text.append_text(_note(finding, report))
+    if notes:
         text.append("\n")
     bad = report.count(Severity.ERROR) or report.count(Severity.WARNING)
     text.append(count_text(report) + "\n", style="bold" if bad else "bold green")
     return text
+
+
+def _note(finding: Finding, report: CheckReport) -> Text:
+    """Information on a line of its own: there may be much of it, and none of it needs mending."""
+    path = report.shown_path(finding.location.path)
+    start = finding.location.span.start
+    head = (f"{finding.severity.value}[{finding.code}]", _STYLES[finding.severity])
+    text = Text.assemble(head, f" {path}:{start.line + 1}:{start.column + 1}: {' '.join(finding.message.split())}")
+    if finding.assumed:
+        text.append(f" (assumed: {', '.join(finding.assumed)})")
+    return text.append("\n")
 
 
 def _finding(finding: Finding, report: CheckReport) -> Text:
