@@ -19,12 +19,16 @@ from kernel_ls.analysis.comments import Comment, comments
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Location, Span
 
-LAUNCH_OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "waves_per_eu", "matrix_instr_nonkdim"})
+LAUNCH_OPTIONS = frozenset(
+    {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "waves_per_eu", "matrix_instr_nonkdim"}
+)
 """Options of a launch that a pin may set beside parameters; a backend ignores those that it does not know."""
 
 _MARK = re.compile(r"#\s*kernel-ls:\s*(?P<kind>spec|run)\b(?P<rest>.*)$")
 _NAME = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=\s*")
-_TYPE = re.compile(r"\*?k?(?:[iu](?:1|8|16|32|64)|fp(?:8\w*|16|32|64)|bf16|void)$|tensordesc<.*>$|nvTmaDesc$", re.DOTALL)
+_TYPE = re.compile(
+    r"\*?k?(?:[iu](?:1|8|16|32|64)|fp(?:8\w*|16|32|64)|bf16|void)$|tensordesc<.*>$|nvTmaDesc$", re.DOTALL
+)
 _OPEN, _CLOSE = "([{<", ")]}>"
 
 
@@ -85,7 +89,9 @@ def pins_of(function: JitFunction) -> tuple[Pin, ...]:
     found = []
     for comment in comments(document.lines[first : node.lineno - 1]):
         row = comment.span.start.line + first
-        moved = Comment(comment.text, Span.of(row, comment.span.start.column, row, comment.span.end.column), comment.alone)
+        moved = Comment(
+            comment.text, Span.of(row, comment.span.start.column, row, comment.span.end.column), comment.alone
+        )
         pin = _read(moved, function)
         if pin is not None:
             found.append(pin)
