@@ -97,6 +97,10 @@ def assemble(
     """The specialization that a setting gives, with `choices` in place of the first guesses."""
     chosen = dict(choices or {})
     facts: dict[str, Fact] = {**kernel.base, **setting.facts}
+    for name, stated in kernel.base.items():
+        # A number's annotated type is what Triton takes, whatever is passed; None and constants stay what they are.
+        if stated.evidence.kind is EvidenceKind.ANNOTATION and facts[name].type != "constexpr":
+            facts[name] = stated
     # A choice replaces a guess or a default, never evidence.
     for name in list(chosen):
         if name in facts and facts[name].evidence.kind is not EvidenceKind.DEFAULT:

@@ -297,6 +297,8 @@ def constant(usage: Usage, name: str) -> tuple[Candidate, ...]:
         return (*none, *of((EXTENT,), None, "a number"))
     if not uses and names.boolean_like(name):
         return of((True, False), None, "its name is a flag's", EvidenceKind.NAME)
+    if arithmetic and (names.boolean_like(name) or Use.TEST in uses):
+        return of((True, False, EXTENT, 1), Use.NUMBER, "tested, and used in arithmetic")
     if arithmetic:
         return (*of((EXTENT, 16, 1, 2, 1.0, True), Use.NUMBER, "used in arithmetic"),)
     return of(
