@@ -103,7 +103,14 @@ def parser() -> argparse.ArgumentParser:
     )
     _format(doctor)
     _compiling(doctor)
-    _missing(command, "stubs", "write type stubs of the installed Triton", "folder", "FOLDER")
+    stubs = command(
+        "stubs",
+        _loaded("stubs"),
+        "write type stubs of the installed Triton",
+        "With them pyright and other type checkers stop greying out kernels.",
+    )
+    stubs.add_argument("folder", nargs="?", default="typings", metavar="FOLDER", help="(default: %(default)s)")
+    _compiling(stubs)
     clean = command("clean", _loaded("clean"), "empty the cache")
     clean.add_argument("--cache-dir", metavar="FOLDER", help="the cache's folder")
     return top

@@ -8,7 +8,7 @@ and types come from the last snapshot.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_ls.analysis.features import library, notation
@@ -57,14 +57,21 @@ def complete(
     scope = Scope.at(snapshot, lines, position, trail, chosen)
     dotted = owner_before(before[:start])
     if dotted is not None:
-        return tuple(_members(snapshot, scope, dotted, Position(position.line, start - 1), trail))
+        return _sorted(_members(snapshot, scope, dotted, Position(position.line, start - 1), trail))
     call = enclosing_call(lines, Position(position.line, start))
     found: list[Item] = []
     if call is not None:
         found += _of_call(snapshot, call, scope)
     if scope is not None:
         found += [Item(name, "variable", notation.shown(types, 2), rank=2) for name, types in scope.names()]
-    unique = {item.label: item for item in reversed(found)}
+    return _sorted(found)
+
+
+def _sorted(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Each label once, as it was proposed first, the likeliest first."""
+    unique: dict[str, Item] = {}
+    for item in items:
+        unique.setdefault(item.label, item)
     return tuple(sorted(unique.values(), key=lambda i: (i.rank, i.label)))
 
 
@@ -118,16 +125,16 @@ _LEFT_OUT = frozenset({"handle", "type", "mangle", "to_ir", "codegen_name", "dty
 
 def _of_class(snapshot: Snapshot, owner: str, text: str) -> Iterator[Item]:
     """Members of a value, those that fit its type first."""
-    block = notation.tensor(text)
     for name in library.members(snapshot.api, owner):
         if name in _LEFT_OUT:
             continue
         found = library.entry(snapshot.api, f"{owner}.{name}") or {}
-        if not _fits(name, block is not None):
+        if owner == library.TENSOR and not _fits(name, text):
             continue
         method = "signature" in found
-        arguments = library.parameters(found)
-        detail = f"{name}({', '.join(arguments[:1] and arguments)})" if method else text
+        # Of a jit function that is a method as well, the first parameter is the value itself.
+        arguments = library.parameters(found)[1 if found.get("kind") == "jit" else 0 :]
+        detail = f"{name}({', '.join(arguments)})" if method else ""
         yield Item(
             name,
             "method" if method else "property",
@@ -149,8 +156,18 @@ _OF_BLOCKS = frozenset(
 )
 
 
-def _fits(name: str, block: bool) -> bool:
-    return block or name not in _OF_BLOCKS
+_OF_POINTERS = frozenset(
+    {"shape", "dtype", "reshape", "view", "broadcast_to", "expand_dims", "trans", "permute", "T", "to"}
+)
+
+
+def _fits(name: str, text: str) -> bool:
+    """Whether a member can be used on a value of a type: atomics want pointers, and pointers have no sum."""
+    if notation.element(text).startswith("*"):
+        return name.startswith("atomic_") or name in _OF_POINTERS
+    if name.startswith("atomic_") or name == "advance":
+        return False
+    return notation.tensor(text) is not None or name not in _OF_BLOCKS
 
 
 def _of_call(snapshot: Snapshot, call: Call, scope: Scope | None) -> Iterator[Item]:
@@ -164,7 +181,7 @@ def _of_call(snapshot: Snapshot, call: Call, scope: Scope | None) -> Iterator[It
         return
     found = library.entry(api, path) if path else None
     if found is not None and "signature" in found:
-        for name, default, kind in found["signature"]:
+        for name, default, kind in found["signature"][call.index :]:
             if kind in ("any", "keyword") and name not in call.given:
                 yield Item(f"{name}=", "keyword", "" if default is None else f"default {default}", rank=1)
     if path == "triton.Config" or call.name.endswith("Config"):
@@ -173,7 +190,7 @@ def _of_call(snapshot: Snapshot, call: Call, scope: Scope | None) -> Iterator[It
                 yield Item(f"{name}=", "keyword", "launch option of a configuration", rank=1)
     function = called_function(snapshot, call)
     if function is not None:
-        for parameter in function.parameters:
+        for parameter in function.parameters[call.index :]:
             if parameter.name not in call.given:
                 detail = "meta-parameter" if parameter.is_constexpr else "argument"
                 yield Item(f"{parameter.name}=", "keyword", detail, rank=0 if parameter.is_constexpr else 1)

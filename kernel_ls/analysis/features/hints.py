@@ -62,6 +62,12 @@ def _of_function(function: JitFunction, reading: Reading, level: Level, rows: tu
                 continue
             said[target.id] = types
             span = nodes.span(lines, place_of(target))
+            if isinstance(statement, ast.AnnAssign):
+                # The annotation says the type; what it does not say is the value.
+                whole = nodes.span(lines, place_of(statement))
+                if all(notation.constant(t) is not None for t in types):
+                    yield Hint(whole.end, f" = {_values(types)}", "value", whole)
+                continue
             yield Hint(span.end, f": {notation.shown(types, 2)}", "type", span, target=_definition(reading, value))
         if level == "all" and rows[0] <= (statement.end_lineno or 0) - 1 and statement.lineno - 1 <= rows[1]:
             yield from _conversions(statement, reading, lines)

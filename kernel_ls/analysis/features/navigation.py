@@ -218,7 +218,8 @@ def _same(one: JitFunction, other: JitFunction) -> bool:
 
 def function_item(workspace: Workspace, jit: JitFunction) -> Function:
     """A jit function as the hierarchy shows it."""
-    called = workspace.program(jit).kernel in workspace.calls(jit.path)
+    unit = workspace.program(jit).kernel
+    called = any(unit in workspace.calls(path) for path in (jit.path, *sorted(workspace.dependents(jit.path))))
     word = "helper" if called else "kernel"
     return Function(jit.path, jit.key, jit.qualname, word, jit.span, jit.name_span)
 

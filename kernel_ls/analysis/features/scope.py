@@ -36,9 +36,9 @@ class Scope:
                 continue
             function = snapshot.function_at(place.line + 1)
             if function is None:
-                # The line below a function's last may still be meant for it.
+                # An indented line below a function's last may still be meant for it.
                 text = lines[position.line] if position.line < len(lines) else ""
-                if text[:1].strip() or number < position.line - 3:
+                if text[:1].strip() or number < position.line - 3 or snapshot.document.line(place.line).strip():
                     return None
                 continue
             reading = snapshot.active(function, chosen)
