@@ -46,6 +46,9 @@ class Background:
         self._buffers: dict[str, str] = {}
         self._snapshots: dict[str, Snapshot | None] = {}
         self._warming: asyncio.Task[None] | None = None
+        self._learning: asyncio.Task[None] | None = None
+        self._checked: set[str] = set()
+        self._told: list[Callable[[frozenset[str]], None]] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._work, name=f"kernel-ls {folder.name}", daemon=True)
         self._thread.start()
@@ -78,7 +81,17 @@ class Background:
         if snapshot is not None:
             snapshot.prepare()
             self._warming = asyncio.ensure_future(_warm(snapshot))
+        self._checked.add(path)
+        if self._learning is None:
+            # The first findings do not wait for the rest of the folder; what it says of them is added later.
+            self._learning = asyncio.ensure_future(self._learn())
         return report, snapshot
+
+    async def _learn(self) -> None:
+        if await self._project.learn():
+            more = frozenset(path for path in self._checked if self._project.unread(path))
+            for tell in self._told if more else ():
+                tell(more)
 
     def snapshot(self, path: str) -> Snapshot | None:
         """See `session.Engine`."""
@@ -114,7 +127,12 @@ class Background:
 
     def touch(self, paths: Iterable[str]) -> None:
         """See `session.Engine`."""
-        self._post(self._project.touch, list(paths))
+        self._post(self._touch, list(paths))
+
+    def _touch(self, paths: list[str]) -> None:
+        self._project.touch(paths)
+        if self._learning is not None and self._learning.done():
+            self._learning = asyncio.ensure_future(self._learn())
 
     def _text(self, path: str) -> str | None:
         return self._buffers[path] if path in self._buffers else self._disk.read(path)
@@ -136,13 +154,25 @@ class Background:
 
         return self._project.on_state(forward)
 
+    def on_learned(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        """See `session.Engine`. The callback is called in the caller's event loop."""
+        loop = asyncio.get_running_loop()
+
+        def forward(paths: frozenset[str]) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(callback, paths)
+
+        self._told.append(forward)
+        return lambda: self._told.remove(forward)
+
     async def restart(self) -> None:
         """See `session.Engine`."""
         await self._do(self._project.restart())
 
     async def _end(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
+        for task in (self._warming, self._learning):
+            if task is not None:
+                task.cancel()
         await self._project.close()
 
     async def close(self) -> None:

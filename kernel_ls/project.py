@@ -171,14 +171,18 @@ class Project:
         """
         return await asyncio.to_thread(self.neighbours.refresh)
 
+    def unread(self, path: str) -> list[str]:
+        """The files that may launch or call what a file defines and have not been read for it."""
+        names = {f.jit.name for f in self.workspace.functions(path)}
+        others = self.neighbours.naming(names) - {path}
+        return sorted(other for other in others if not self.checker.launches.is_indexed(other))
+
     async def _read_neighbours(self, path: str) -> None:
         """Read the files that may launch or call what a file defines. Others' work goes on between two of them."""
-        names = {f.jit.name for f in self.workspace.functions(path)}
-        for other in sorted(self.neighbours.naming(names) - {path}):
-            if not self.checker.launches.is_indexed(other):
-                self.checker.survey([other])
-                self.checker.launches.of_document(other)
-                await asyncio.sleep(0)
+        for other in self.unread(path):
+            self.checker.survey([other])
+            self.checker.launches.of_document(other)
+            await asyncio.sleep(0)
 
     def surroundings(self, path: str) -> tuple[Finding, ...]:
         """The findings that need no generated code, at once."""

@@ -127,6 +127,9 @@ class Engine(Protocol):
     def on_state(self, callback: Callable[[WorkerState], None]) -> Callable[[], None]:
         """Call at each change of state."""
 
+    def on_learned(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        """Call when the folder has been looked through, with the files of which more is known than when they were checked."""
+
     async def restart(self) -> None:
         """Replace the workers."""
 
@@ -186,7 +189,7 @@ class _Document:
 class _Folder:
     path: Path
     engine: Engine
-    stop: Callable[[], None]
+    stop: Callable[[], object]
     queue: list[tuple[str, bool]] = field(default_factory=list)
     """What is to be checked, next first; whether for an edit of its own."""
     running: tuple[str, bool] | None = None
@@ -369,12 +372,18 @@ class Session:
                     document.report, document.checked = FileReport(document.path), document.serial
                     self._wake(document)
             return None
-        folder = _Folder(path, engine, engine.on_state(lambda _state: self._report_state()))
+        stops = (engine.on_state(lambda _state: self._report_state()), engine.on_learned(self._learned))
+        folder = _Folder(path, engine, lambda: [stop() for stop in stops])
         self._folders[path] = folder
         for problem in engine.settings.problems:
             self._client.problem(f"{problem.message}; the default is used")
         self._report_state()
         return folder
+
+    def _learned(self, paths: frozenset[str]) -> None:
+        """More is known of some files: where their kernels are launched, and who calls their helpers."""
+        for path in paths & self._documents.keys():
+            self._request(self._documents[path], delay=0.0, own=False)
 
     def _release_unused(self) -> None:
         """End the workers of folders that are neither the workspace's nor hold an open document."""

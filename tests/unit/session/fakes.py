@@ -137,6 +137,10 @@ class FakeEngine:
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 
+    def on_learned(self, callback: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        self.learned = callback
+        return lambda: None
+
     def enter(self, state: WorkerState) -> None:
         self.shown = state
         for callback in self.callbacks:
