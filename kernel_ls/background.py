@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from kernel_ls.analysis.features.snapshot import Snapshot
 from kernel_ls.compile.client import WorkerState
-from kernel_ls.model import FileReport, Finding
+from kernel_ls.model import FileReport, Finding, Fix
 from kernel_ls.project import Project
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
@@ -100,6 +100,10 @@ class Background:
     async def surroundings(self, path: str) -> tuple[Finding, ...]:
         """See `session.Engine`."""
         return await self.ask(lambda project: project.surroundings(path))
+
+    async def fixes(self, path: str, first: int, last: int) -> list[tuple[Finding, Fix]]:
+        """See `Project.fixes`."""
+        return await self._do(self._project.fixes(path, first, last))
 
     async def ask(self, question: Callable[[Project], T]) -> T:
         """Let the project's thread answer a question about the project."""

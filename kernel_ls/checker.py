@@ -159,6 +159,15 @@ class Checker:
             return tuple(e.finding for e in explained)
         return tuple(replace(e.finding, fix=self._proved_around(e, explained)) for e in explained)
 
+    def fixes_around(self, path: str) -> list[tuple[Finding, Fix]]:
+        """The proved fixes of the findings around the kernels of a file."""
+        document = self.workspace.document(path)
+        if document is None:
+            return []
+        explained = rules.check_surroundings(document, rules.surroundings_of(document, self.workspace, self.launches))
+        proved = [(e.finding, self._proved_around(e, explained)) for e in explained if e.fixes]
+        return [(finding, fix) for finding, fix in proved if fix is not None]
+
     def _proved_around(self, explanation: rules.Explanation, explained: Sequence[rules.Explanation]) -> Fix | None:
         """The first candidate that is seen to mend a finding around kernels."""
         path = explanation.finding.location.path

@@ -19,7 +19,7 @@ from kernel_ls.analysis.features.navigation import Caller, Function
 from kernel_ls.analysis.features.signature import Signature
 from kernel_ls.analysis.rules import manual
 from kernel_ls.analysis.symbols import Symbol
-from kernel_ls.model import Edit, Finding, Location, Position, Severity, Span
+from kernel_ls.model import Edit, Finding, Fix, Location, Position, Severity, Span
 
 SOURCE = "kernel-ls"
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -93,6 +93,35 @@ class Positions:
     def to_text_edit(self, edit: Edit) -> lsp.TextEdit:
         """A replacement of text, within its own file."""
         return lsp.TextEdit(self.to_range(edit.location.path, edit.location.span), edit.text)
+
+    def to_action(self, finding: Finding, fix: Fix, shown: Sequence[lsp.Diagnostic]) -> lsp.CodeAction:
+        """A proved fix, with those of the client's diagnostics that it mends."""
+        changes: dict[str, list[lsp.TextEdit]] = {}
+        for edit in fix.edits:
+            changes.setdefault(to_uri(edit.location.path), []).append(self.to_text_edit(edit))
+        place = self.to_range(finding.location.path, finding.location.span)
+        mended = [d for d in shown if d.code == finding.code and d.range == place]
+        return lsp.CodeAction(
+            title=fix.title,
+            kind=lsp.CodeActionKind.QuickFix,
+            diagnostics=mended or None,
+            is_preferred=True,
+            edit=lsp.WorkspaceEdit(changes=dict(changes)),
+        )
+
+    def to_silencing(self, path: str, diagnostic: lsp.Diagnostic) -> lsp.CodeAction:
+        """The comment that silences a finding on its line."""
+        lines = self._lines(path)
+        number = diagnostic.range.start.line
+        line = lines[number] if number < len(lines) else ""
+        end = lsp.Position(number, self.units(line, len(line)))
+        comment = f"  # kernel-ls: ignore[{diagnostic.code}]"
+        return lsp.CodeAction(
+            title=f"Silence `{diagnostic.code}` on this line",
+            kind=lsp.CodeActionKind.QuickFix,
+            diagnostics=[diagnostic],
+            edit=lsp.WorkspaceEdit(changes={to_uri(path): [lsp.TextEdit(lsp.Range(end, end), comment)]}),
+        )
 
     def to_diagnostic(self, finding: Finding, *, related: bool = True, tags: bool = True) -> lsp.Diagnostic:
         """A finding, with related places and tags where the client shows them."""

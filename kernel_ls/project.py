@@ -17,14 +17,14 @@ from kernel_ls.analysis import rules, suppressions
 from kernel_ls.analysis.environment import TritonApi, Workspace
 from kernel_ls.analysis.features.snapshot import KernelView, Snapshot
 from kernel_ls.analysis.symbols import Symbol, symbols
-from kernel_ls.checker import Checker, CheckOptions
+from kernel_ls.checker import Checker, CheckOptions, KernelCheck
 from kernel_ls.compile import interpreter
 from kernel_ls.compile.cache import ResultCache
 from kernel_ls.compile.client import Compiler, WorkerCompiler, WorkerState
 from kernel_ls.compile.pool import CachedCompiler, CompilerPool
 from kernel_ls.compile.process import PythonEnvironment
 from kernel_ls.errors import KernelLsError
-from kernel_ls.model import FileReport, Finding, KernelReport, Severity
+from kernel_ls.model import FileReport, Finding, Fix, KernelReport, Severity
 from kernel_ls.neighbours import Neighbours
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
@@ -71,6 +71,8 @@ class Project:
         self.compiler = compiler or self._make_compiler(workers)
         self.sources = FileSystemProvider([folder.as_posix()])
         self._read: dict[str, str | None] = {}
+        self._checks: dict[str, tuple[KernelCheck, ...]] = {}
+        """What the last check of a file saw of its kernels."""
         self.neighbours = Neighbours(folder, settings.exclude)
         self.workspace = Workspace(self.sources)
         self.checker = Checker(self.compiler, self.workspace, self._options())
@@ -151,6 +153,7 @@ class Project:
         self._refresh()
         await self._read_neighbours(path)
         report, checks = await self.checker.examine(path, kernels=kernels)
+        self._checks[path] = checks
         self._remember(report.dependencies)
         own = next((c.function.document for c in checks if c.function.path == path), None)
         document = own or self.workspace.document(path)
@@ -188,6 +191,29 @@ class Project:
         """The findings that need no generated code, at once."""
         self._refresh()
         return self._filtered(self.checker.surroundings(path), path, whole=False)
+
+    async def fixes(self, path: str, first: int, last: int) -> list[tuple[Finding, Fix]]:
+        """The fixes of what the last check found on some (0-based) lines of a file, each proved now.
+
+        Nothing where the file has another text by now.
+        """
+        found: list[tuple[Finding, Fix]] = []
+        document = self.workspace.document(path)
+        for check in self._checks.get(path, ()):
+            if check.function.path == path and check.function.document is not document:
+                continue
+            for finding in check.findings:
+                if self._meets(finding, path, first, last):
+                    for fix in check.candidates(finding):
+                        if await self.checker.proves(check, finding, fix):
+                            found.append((finding, fix))
+        found += [(f, fix) for f, fix in self.checker.fixes_around(path) if self._meets(f, path, first, last)]
+        return found
+
+    def _meets(self, finding: Finding, path: str, first: int, last: int) -> bool:
+        span = finding.location.span
+        here = finding.location.path == path and span.start.line <= last and span.end.line >= first
+        return here and self._wanted(finding)
 
     def shown(self, report: FileReport, *, whole: bool) -> FileReport:
         """A report with suppressions and settings applied; a kernel whose findings all went is clean."""

@@ -31,6 +31,7 @@ def register(server: KernelServer) -> None:
     _register_answers(server)
     _register_resolving(server)
     _register_navigation(server)
+    _register_actions(server)
     _register_custom(server)
     _register_commands(server)
 
@@ -210,6 +211,30 @@ def _register_commands(server: KernelServer) -> None:
 
     for name in _NOT_YET:
         _register_not_yet(server, name)
+
+
+def _register_actions(server: KernelServer) -> None:
+    options = lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
+    async def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        path = convert.to_path(params.text_document.uri)
+        engine = server.session.engine_of(path)
+        if not isinstance(engine, Background):
+            return []
+        first, last = params.range.start.line, params.range.end.line
+        given = params.context.diagnostics
+        proved = await engine.fixes(path, first, last)
+        found = [server.positions.to_action(finding, fix, given) for finding, fix in proved]
+        found += [
+            server.positions.to_silencing(path, diagnostic)
+            for diagnostic in given
+            if diagnostic.source == convert.SOURCE and diagnostic.code not in _NOT_SILENCED
+        ]
+        return found
+
+
+_NOT_SILENCED = ("syntax-error", "unused-suppression")
 
 
 async def _ask_for(server: KernelServer, path: str, kernel: str) -> str:
