@@ -22,6 +22,7 @@ from kernel_ls.analysis.symbols import Symbol
 from kernel_ls.model import Edit, Finding, Fix, Location, Position, Severity, Span
 
 SOURCE = "kernel-ls"
+_FENCE = re.compile(r"^```\w*\n?", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 _SEVERITIES = {
@@ -207,10 +208,17 @@ _ITEM_KINDS = {
 }
 
 
-def to_hover(hover: Hover, positions: Positions, path: str) -> lsp.Hover:
+def to_hover(hover: Hover, positions: Positions, path: str, *, markdown: bool = True) -> lsp.Hover:
     """What is shown at a place."""
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, hover.text)
+    content = markup(hover.text, markdown=markdown)
     return lsp.Hover(content, positions.to_range(path, hover.span))
+
+
+def markup(text: str, *, markdown: bool) -> lsp.MarkupContent:
+    """A text in Markdown, for a client that does not show it without the fences."""
+    if markdown:
+        return lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+    return lsp.MarkupContent(lsp.MarkupKind.PlainText, _FENCE.sub("", text).replace("`", ""))
 
 
 def to_hint(hint: Hint, positions: Positions, path: str) -> lsp.InlayHint:
@@ -261,23 +269,23 @@ def resolve_lens(lens: lsp.CodeLens) -> lsp.CodeLens:
     return lens
 
 
-def to_item(item: Item, number: int) -> lsp.CompletionItem:
+def to_item(item: Item, number: int, *, markdown: bool = True) -> lsp.CompletionItem:
     """A proposal; `number` keeps the order."""
     return lsp.CompletionItem(
         label=item.label,
         kind=_ITEM_KINDS.get(item.kind, lsp.CompletionItemKind.Value),
         detail=item.detail or None,
-        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, item.doc) if item.doc else None,
+        documentation=markup(item.doc, markdown=markdown) if item.doc else None,
         insert_text=item.insert or None,
         sort_text=f"{item.rank}{number:04}",
     )
 
 
-def to_signature(signature: Signature) -> lsp.SignatureHelp:
+def to_signature(signature: Signature, *, markdown: bool = True) -> lsp.SignatureHelp:
     """The head of what is being called."""
     information = lsp.SignatureInformation(
         label=signature.label,
-        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, signature.doc) if signature.doc else None,
+        documentation=markup(signature.doc, markdown=markdown) if signature.doc else None,
         parameters=[lsp.ParameterInformation(label) for label in signature.parameters],
         active_parameter=signature.active,
     )

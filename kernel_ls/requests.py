@@ -41,7 +41,11 @@ def _register_answers(server: KernelServer) -> None:
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         path, view, position = _at(server, params)
         found = view.hover(position) if view is not None else None
-        return convert.to_hover(found, server.positions, path) if found is not None else None
+        if found is None:
+            return None
+        told = server.client_capabilities.text_document
+        formats = told.hover.content_format if told and told.hover else None
+        return convert.to_hover(found, server.positions, path, markdown=_markdown(formats))
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(resolve_provider=True))
     def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -68,13 +72,20 @@ def _register_answers(server: KernelServer) -> None:
     def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
         _, view, position = _at(server, params)
         items = view.complete(position) if view is not None else ()
-        return lsp.CompletionList(False, [convert.to_item(item, number) for number, item in enumerate(items)])
+        told = server.client_capabilities.text_document
+        able = told.completion.completion_item if told and told.completion else None
+        markdown = _markdown(able.documentation_format if able else None)
+        return lsp.CompletionList(False, [convert.to_item(item, n, markdown=markdown) for n, item in enumerate(items)])
 
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(trigger_characters=["(", ",", "="]))
     def signature_help(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         _, view, position = _at(server, params)
         found = view.signature(position) if view is not None else None
-        return convert.to_signature(found) if found is not None else None
+        if found is None:
+            return None
+        told = server.client_capabilities.text_document
+        able = told.signature_help.signature_information if told and told.signature_help else None
+        return convert.to_signature(found, markdown=_markdown(able.documentation_format if able else None))
 
 
 def _register_resolving(server: KernelServer) -> None:
@@ -283,6 +294,11 @@ def _item(server: KernelServer, item: lsp.CallHierarchyItem) -> tuple[str, str, 
 
 def _naming(project: Project, names: Iterable[str]) -> list[str]:
     return sorted(project.neighbours.naming(names))
+
+
+def _markdown(formats: Sequence[lsp.MarkupKind] | None) -> bool:
+    """Whether a client shows Markdown, as far as it says what it shows."""
+    return bool(formats) and lsp.MarkupKind.Markdown in (formats or ())
 
 
 def _plain(value: Any) -> dict[str, Any]:
