@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "requests": _PIPELINE | {"project", "background", "session", "convert", "server"},
     "server": _PIPELINE | {"memory", "project", "background", "session", "convert", "requests"},
     # One of the terminal's commands starts the server.
-    "commands": _PIPELINE | {"project", "report", "server"},
+    "commands": _PIPELINE | {"project", "background", "report", "server"},
     "cli": _PIPELINE | {"commands"},
     "__main__": {"cli"},
 }

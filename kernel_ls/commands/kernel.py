@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from kernel_ls.analysis.features import lines
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.checker import KernelCheck, type_text, value_text
 from kernel_ls.commands.common import not_yet, project_of, settings_of, split_place
@@ -39,8 +40,8 @@ def ir(arguments: argparse.Namespace) -> int:
     """Print the TTIR of a kernel under its first specialization; the exit status."""
     if arguments.stage != "ttir":
         return not_yet(f"ir --stage {arguments.stage}")
-    if arguments.line is not None or arguments.diff is not None:
-        return not_yet("ir --line" if arguments.line is not None else "ir --diff")
+    if arguments.diff is not None:
+        return not_yet("ir --diff")
     if "::" not in arguments.place:
         raise UsageError(f"{arguments.place!r} is not of the form FILE::KERNEL")
 
@@ -48,7 +49,10 @@ def ir(arguments: argparse.Namespace) -> int:
         project.checker.options = replace(project.checker.options, collect=("ttir",))
         check = await project.checker.check_kernel(functions[0])
         results = [trial.best.result for trial in check.trials]
-        ttir = next((r.ttir for r in results if r.ttir), "")
+        trial = next((t for t in check.trials if t.best.result.ttir), None)
+        ttir = trial.best.result.ttir if trial is not None else ""
+        if ttir and arguments.line is not None:
+            return _print_line(check, ttir, arguments.line)
         if ttir:
             sys.stdout.write(ttir if ttir.endswith("\n") else ttir + "\n")
             return 0
@@ -59,6 +63,20 @@ def ir(arguments: argparse.Namespace) -> int:
         return 1 if errors else 2
 
     return asyncio.run(_with_kernels(arguments, show))
+
+
+def _print_line(check: KernelCheck, ttir: str, row: int) -> int:
+    """Print the operations that a row of the kernel's file, or of a helper in it, became; the exit status."""
+    module = lines.read(ttir)
+    shown: list[lines.Operation] = []
+    for unit, origin in check.program.origins.items():
+        if origin.path == check.function.path:
+            shown += lines.of_lines(module, unit, row - origin.first_line, row - origin.first_line)
+    if not shown:
+        raise UsageError(f"row {row} of {check.function.path} became nothing in {check.function.qualname}")
+    for operation in lines.folded(shown):
+        sys.stdout.write(operation.text + "\n")
+    return 0
 
 
 async def _with_kernels(

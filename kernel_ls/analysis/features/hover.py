@@ -231,7 +231,7 @@ def _carried(node: ast.AST, path: list[ast.AST], label: str, reading: Reading) -
             isinstance(n, ast.arg) and n.arg == label for n in ast.walk(outer)
         )
         if inside and before and not (isinstance(loop, ast.For) and loop.target is node):
-            return [f"Carried by the loop in row {loop.lineno}."]
+            return [f"Carried by the loop `{ast.unparse(loop).split(chr(10))[0]}`"]
     return []
 
 
