@@ -307,7 +307,7 @@ class Checker:
         for planned in plan.specializations:
             trial = await self._trial(function, program, plan, carry(learned, planned), target, started)
             trials.append(trial)
-            if trial.best.is_clean:
+            if trial.best.is_settled:
                 learned = guesses(trial.best.specialization)
         if any(t.best.result.status is not Status.DONE for t in trials):
             return trials

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pathspec
 
@@ -21,6 +22,7 @@ from kernel_ls.checker import Checker, CheckOptions, KernelCheck
 from kernel_ls.compile import interpreter
 from kernel_ls.compile.cache import ResultCache
 from kernel_ls.compile.client import Compiler, WorkerCompiler, WorkerState
+from kernel_ls.compile.importing import import_values
 from kernel_ls.compile.pool import CachedCompiler, CompilerPool
 from kernel_ls.compile.process import PythonEnvironment
 from kernel_ls.errors import KernelLsError
@@ -43,6 +45,7 @@ class Project:
         settings: the settings in force.
         workers: how many worker processes may run at a time.
         prove_fixes: whether reports come with fixes.
+        environment_mode: `import` also imports modules whose names cannot be known by reading. **Runs their code.**
         collect: what the generator is asked for beside faults (`CheckOptions.collect`).
         compiler: who compiles; by default worker processes under the interpreter that the settings mean. Owned.
 
@@ -58,12 +61,18 @@ class Project:
         workers: int = 1,
         compiler: Compiler | None = None,
         prove_fixes: bool = False,
+        environment_mode: Literal["static", "import"] = "static",
         collect: tuple[str, ...] = ("reached",),
     ) -> None:
         self.collect = collect
         self.folder = folder
         self.settings = settings
         self.prove_fixes = prove_fixes
+        self.environment_mode = environment_mode
+        self._imported: dict[str, str | None] = {}
+        """The text of each file when its module was imported."""
+        self.import_problems: dict[str, str] = {}
+        """Why the module of a file could not be imported."""
         self.environment: PythonEnvironment | None = None
         """The interpreter's, once it is known."""
         self.problem: KernelLsError | None = None
@@ -155,6 +164,8 @@ class Project:
             return self._without_triton(path), None
         self._refresh()
         await self._read_neighbours(path)
+        if self.environment_mode == "import":
+            await self._import(path)
         report, checks = await self.checker.examine(path, kernels=kernels)
         self._checks[path] = checks
         self._remember(report.dependencies)
@@ -219,6 +230,26 @@ class Project:
             self.checker.survey([other])
             self.checker.launches.of_document(other)
             await asyncio.sleep(0)
+
+    async def _import(self, path: str) -> None:
+        """Import the modules that hold globals of a file's kernels of which reading does not tell the value."""
+        wanted: dict[str, set[str]] = {}
+        for function in self.workspace.functions(path):
+            program = self.workspace.program(function.jit)
+            for unit, name, _ in program.unknown:
+                origin = program.origins.get(unit)
+                if origin is not None:
+                    wanted.setdefault(origin.path, set()).add(name)
+        for file, names in wanted.items():
+            text = self.sources.read(file)
+            if self._imported.get(file) == text:
+                continue
+            self._imported[file] = text
+            module, root = self.workspace.module_name(file), self.workspace.root_of(file)
+            found = await import_values(self.interpreter.path, root, module, names)
+            if found.problem:
+                self.import_problems[file] = found.problem
+            self.workspace.assume(file, found.values)
 
     def surroundings(self, path: str) -> tuple[Finding, ...]:
         """The findings that need no generated code, at once."""

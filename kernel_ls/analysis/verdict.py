@@ -59,6 +59,12 @@ class Attempt:
         """Whether it compiled without an error."""
         return self.result.status is Status.DONE and not any(s.finding.severity is Severity.ERROR for s in self.shown)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no guess has a part in what is left of errors."""
+        wrong = [s for s in self.shown if s.finding.severity is Severity.ERROR]
+        return self.result.status is Status.DONE and not any(s.hangs_on for s in wrong)
+
     @cached_property
     def badness(self) -> tuple[int, int, int]:
         """How far from compiling: not finished, then fewest statements that were generated and are in order, then errors.

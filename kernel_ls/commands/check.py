@@ -35,8 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.deep:
         return not_yet("check --deep")
-    if arguments.environment == "import":
-        return not_yet("check --environment import")
     if arguments.watch and (arguments.fix or arguments.diff or "-" in arguments.paths):
         raise UsageError("--watch goes with neither --fix, --diff nor standard input")
     return asyncio.run(_run(arguments))
@@ -68,7 +66,13 @@ async def _run(arguments: argparse.Namespace) -> int:
     if found.errors and not found.files:
         return 2
     workers = settings.jobs or os.cpu_count() or 1
-    project = project_of(folder, settings, workers=max(1, min(workers, 2 * len(found.files) or 1)), prove_fixes=True)
+    project = project_of(
+        folder,
+        settings,
+        workers=max(1, min(workers, 2 * len(found.files) or 1)),
+        prove_fixes=True,
+        imports=arguments.environment == "import",
+    )
     try:
         if stdin:
             project.put(
@@ -82,6 +86,8 @@ async def _run(arguments: argparse.Namespace) -> int:
         if arguments.watch:
             return await run.watch(lambda: discover(wanted, exclude=settings.exclude, root=folder))
         status = await run.once()
+        for problem in project.import_problems.values():
+            say(problem)
         return 2 if found.errors else status
     finally:
         await project.close()

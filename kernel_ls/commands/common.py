@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kernel_ls.discovery import Wanted
 from kernel_ls.errors import UsageError
@@ -54,9 +54,12 @@ def folder_of(wanted: list[Wanted]) -> Path:
     return common if common.is_dir() else common.parent
 
 
-def project_of(folder: Path, settings: Settings, *, workers: int = 1, prove_fixes: bool = False) -> Project:
+def project_of(
+    folder: Path, settings: Settings, *, workers: int = 1, prove_fixes: bool = False, imports: bool = False
+) -> Project:
     """The project that a folder belongs to."""
-    return Project(root_of(folder), settings, workers=workers, prove_fixes=prove_fixes)
+    mode: Literal["static", "import"] = "import" if imports else "static"
+    return Project(root_of(folder), settings, workers=workers, prove_fixes=prove_fixes, environment_mode=mode)
 
 
 def split_place(text: str) -> tuple[Path, str]:

@@ -136,6 +136,9 @@ class Module:
             self._active.discard(key)
         if value is None and name in self._set_by_functions:
             value = Unknown(f"`{name}` is set by a function of its module when that runs", name)
+        if isinstance(value, Unknown):
+            assumed = self.workspace.assumed(self.path, name)
+            value = value if assumed is MISSING else assumed
         self._values[key] = value
         return value
 

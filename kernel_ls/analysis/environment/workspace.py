@@ -13,6 +13,7 @@ from typing import Any
 from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument, parse
 from kernel_ls.analysis.environment import closure, library
+from kernel_ls.analysis.environment.assumed import of_wire
 from kernel_ls.analysis.environment.domain import EnvironmentDomain
 from kernel_ls.analysis.environment.modules import Module, Standing
 from kernel_ls.analysis.environment.provider import OverlayProvider, SourceProvider
@@ -28,7 +29,7 @@ from kernel_ls.analysis.environment.values import (
     carried_kernel,
 )
 from kernel_ls.analysis.kernels import JitFunction
-from kernel_ls.model import DEFAULT_TARGET, Program, Target
+from kernel_ls.model import DEFAULT_TARGET, Json, Program, Target
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Evaluator, Frame, Raised, Undecided, Unknown
 
 OPAQUE_PACKAGES = frozenset(
@@ -116,6 +117,7 @@ class Workspace:
         self._missing: set[str] = set()
         """Files and folders (with a final `/`) that imports looked for in vain."""
         self._reading: list[Module] = []
+        self._imported: dict[str, Mapping[str, Any]] = {}
 
     def configure(self, api: TritonApi | None = None, target: Target | None = None) -> None:
         """Answer for another Triton or target from now on; everything evaluated before is forgotten."""
@@ -123,10 +125,20 @@ class Workspace:
         self.target = target or self.target
         self._forget(set(self._modules))
 
+    def assume(self, path: str, values: Mapping[str, Json]) -> None:
+        """Take some names of a file to hold these wire values wherever reading does not tell what they hold."""
+        self._imported[path] = {name: of_wire(value) for name, value in values.items()}
+        self._forget({path} | self.dependents(path))
+
+    def assumed(self, path: str, name: str) -> Any:
+        """What a name is taken to hold, or MISSING."""
+        return self._imported.get(path, {}).get(name, MISSING)
+
     def with_texts(self, texts: Mapping[str, str]) -> Workspace:
         """A workspace of its own in which some files have another text. This one does not change."""
         other = Workspace(OverlayProvider(self.provider, texts), self.api, self.target, self.steps)
         other._documents = dict(self._documents)
+        other._imported = dict(self._imported)
         return other
 
     # ---------------------------------------------------------------------------------------------- files

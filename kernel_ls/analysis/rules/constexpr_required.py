@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_runtime
+from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_runtime, operands
 from kernel_ls.analysis.rules.syntax import UnitTree, is_constexpr_annotation, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
 
@@ -54,6 +54,9 @@ class ConstexprRequired(Rule):
     priority = 30
 
     def match(self, fault: Fault, context: RuleContext) -> Match | None:
+        element = _tuple_index(fault, context)
+        if element is not None:
+            return element
         shape = _SHAPE.search(fault.text)
         if shape is not None and "tensor" not in shape.group(1):
             return None
@@ -82,6 +85,24 @@ class ConstexprRequired(Rule):
         if parameter is not None and parameter.annotation is None:
             span = tree.span(parameter)
             yield context.fix(f"Annotate `{parameter.arg}` with tl.constexpr", (span, f"{parameter.arg}: tl.constexpr"))
+
+
+def _tuple_index(fault: Fault, context: RuleContext) -> Match | None:
+    """An element of a tuple that a run-time value chooses."""
+    tree = context.tree(fault.span.unit)
+    node = tree.node_at(fault.span)
+    if not isinstance(node, ast.Subscript) or fault.exception != "AssertionError":
+        return None
+    owner = next((o for o in operands(fault) if o.role == "value"), None)
+    index = next((o for o in operands(fault) if o.role == "index"), None)
+    if owner is None or index is None or not owner.type.startswith("(") or not is_runtime(index.type):
+        return None
+    message = f"`{shorten(index.source)}` ({index.type}) is known only when the kernel runs; the index of a tuple must be a `tl.constexpr`."
+    parameter = _parameter(index.span or fault.span, tree, index)
+    related = (
+        ((f"annotate it: `{parameter.arg}: tl.constexpr`", tree.span(parameter)),) if parameter is not None else ()
+    )
+    return Match(index.span or fault.span, message, related)
 
 
 def _culprit(fault: Fault) -> Operand | None:

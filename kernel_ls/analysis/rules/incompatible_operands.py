@@ -16,9 +16,11 @@ _TEXT = re.compile(
     r"both operands of fdiv must have|fdiv requires floating-point|Nonrepresentable integer|"
     r"Only floating point clamp is supported|expected (?:integer type|matching operand types)|"
     r"unsupported operand type\(s\)|can't multiply sequence|can only concatenate|not supported between instances of|"
-    r"bad operand type for unary|[Ll]ayout mismatch|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
+    r"bad operand type for unary|values to unpack|operator '__\w+__' is not \(currently\) implemented on type|[Ll]ayout mismatch|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
     re.DOTALL,
 )
+_NOT_UNPACKED = re.compile(r"'(?:tensor|block|constexpr|dtype|NoneType)' object has no attribute 'values'|non-iterable")
+_NO_FIELD = re.compile(r"'(__\w+__)' is not in list")
 _NO_METHOD = re.compile(r"'(\w+)' object has no attribute '(__\w+__|logical_and|logical_or)'")
 
 
@@ -55,11 +57,14 @@ class IncompatibleOperands(Rule):
 
     def match(self, fault: Fault, context: RuleContext) -> Match | None:
         found = _TEXT.search(fault.text)
-        method = _NO_METHOD.search(fault.text)
-        if found is None and method is None and fault.exception != "IncompatibleTypeErrorImpl":
-            return None
+        method = _NO_METHOD.search(fault.text) or _NO_FIELD.search(fault.text)
         tree = context.tree(fault.span.unit)
         node = tree.node_at(fault.span)
+        unpacked = _unpacked(fault, node, tree)
+        if unpacked is not None:
+            return unpacked
+        if found is None and method is None and fault.exception != "IncompatibleTypeErrorImpl":
+            return None
         given = [o for o in operands(fault) if o.role != "func"]
         place, related = fault.span, _origins(given)
         pair = _returned_tuple(given, fault, tree)
@@ -86,6 +91,40 @@ class IncompatibleOperands(Rule):
             return
         for division in _divisions(fault, tree):
             yield floor_division(division, tree, context)
+
+
+def _unpacked(fault: Fault, node: ast.AST | None, tree: UnitTree) -> Match | None:
+    """An assignment to several names whose value is no tuple, or one of another length."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Tuple):
+        return None
+    target = node.targets[0]
+    names, value = len(target.elts), next((o for o in operands(fault) if o.role == "value"), None)
+    text = shorten(tree.source_of(node.value))
+    related = ()
+    if value is not None and value.origin is not None:
+        related = ((f"`{text}` is {value.type}", value.origin),)
+    if _NOT_UNPACKED.search(fault.text):
+        kind = f" is {value.type}" if value is not None and value.type else " is one value"
+        return Match(tree.span(target), f"`{text}`{kind}, which cannot be unpacked into {names} names.", related)
+    if "values to unpack" in fault.text or (fault.exception == "IndexError" and "out of range" in fault.text):
+        held = _length(value.type) if value is not None else 0
+        has = f"has {held} elements" if held else "has another number of elements"
+        nested = any(isinstance(e, ast.Tuple) for e in target.elts)
+        wanted = "the names here do not fit" if nested and held == names else f"there are {names} names"
+        return Match(tree.span(target), f"`{text}` {has}, but {wanted}.", related)
+    return None
+
+
+def _length(type_text: str) -> int:
+    """The number of elements of a tuple's type in text, 0 where it is none."""
+    if not (type_text.startswith("(") and type_text.endswith(")")):
+        return 0
+    depth, count, last = 0, 0, ""
+    for character in type_text[1:-1]:
+        depth += (character in "(<[") - (character in ")>]")
+        count += character == "," and depth == 0
+        last = character if character != " " else last
+    return count + (last not in ("", ","))
 
 
 def _returned_tuple(given: list[Operand], fault: Fault, tree: UnitTree) -> Match | None:

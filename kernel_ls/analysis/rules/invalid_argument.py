@@ -78,6 +78,8 @@ class InvalidArgument(Rule):
         node = tree.node_at(fault.span)
         if _LOOP.search(fault.text):
             return _loop_bound(fault, node, tree)
+        if isinstance(node, ast.Subscript) and fault.exception == "IndexError":
+            return _element(fault, node, tree)
         by_triton = (
             callee(fault).startswith(("triton", "tl.", "ttgl.", "gl.")) or _FAMILY.search(fault.text) is not None
         )
@@ -148,6 +150,14 @@ def _loop_bound(fault: Fault, node: ast.AST | None, tree: UnitTree) -> Match:
     return Match(
         place, f"`{text}` {shown}; the bounds and the step of a loop must be integers.{hint}", _related(fault, place)
     )
+
+
+def _element(fault: Fault, node: ast.Subscript, tree: UnitTree) -> Match:
+    """An element of a tuple that is not there."""
+    owner = next((o for o in operands(fault) if o.role == "value"), None)
+    kind = f" ({owner.type})" if owner is not None and owner.type else ""
+    index, text = shorten(tree.source_of(node.slice)), shorten(tree.source_of(node.value))
+    return Match(tree.span(node), f"`{text}`{kind} has no element {index}.", _related(fault, tree.span(node)))
 
 
 def _argument_place(fault: Fault, tree: UnitTree) -> UnitSpan:

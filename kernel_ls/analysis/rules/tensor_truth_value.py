@@ -11,6 +11,7 @@ from kernel_ls.model import Fault, Fix
 
 _BLOCK = re.compile(r"Boolean value of Tensor with more than one value is ambiguous")
 _KIND = re.compile(r"`if` conditionals can only accept values of type .*, not objects of type (\w+)")
+_NOT = re.compile(r"Cannot bitcast data-type of size \d+ to data-type of size 1\b")
 _TRUTH = re.compile(r"truth value of|__bool__|can only unsplat single-element|can only convert .* to .*scalar")
 
 
@@ -19,7 +20,7 @@ class TensorTruthValue(Rule):
 
     What it finds:
         `if`, `while`, `not`, `and` or a conditional expression on a block of more than one element; a `while` on an
-        integer; an `if` on a constant that is neither a boolean, an integer nor None.
+        integer; `not` on an integer; an `if` on a constant that is neither a boolean, an integer nor None.
 
     Why it is a fault:
         A program on the GPU takes one way. A block holds many answers; reduce it to one (`tl.max`, `tl.sum`) or select
@@ -37,7 +38,7 @@ class TensorTruthValue(Rule):
         All. A `while` on an integer prints a module and gives no position before 3.9, which converts it.
 
     Fix and its safety:
-        `while n:` becomes `while n != 0:`, which means the same.
+        `while n:` becomes `while n != 0:`, and `not n` becomes `n == 0`, which mean the same.
     """
 
     code = "tensor-truth-value"
@@ -76,6 +77,11 @@ class TensorTruthValue(Rule):
                 place,
                 f"`{shorten(tree.text(place))}` is a {found.group(1)}; a condition on a constant must be a bool, an int or None.",
             )
+        if _NOT.search(fault.text) and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            text = shorten(tree.source_of(node.operand))
+            return Match(
+                tree.span(node), f"`not` needs a boolean, and `{text}` is {kind or 'none'}; compare it: `{text} == 0`."
+            )
         if _TRUTH.search(fault.text):
             place = tree.span(test) if test is not None else fault.span
             return Match(place, f"`{shorten(tree.text(place))}` has no truth value while the kernel is compiled.")
@@ -83,6 +89,11 @@ class TensorTruthValue(Rule):
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         given = operand(fault, "test", "cond", "operand")
+        negated = context.node(match.span)
+        if isinstance(negated, ast.UnaryOp) and _NOT.search(fault.text):
+            text = context.tree(match.span.unit).source_of(negated.operand)
+            simple = isinstance(negated.operand, (ast.Name, ast.Call, ast.Attribute, ast.Subscript))
+            yield context.fix("Compare with 0", (match.span, f"({text} == 0)" if simple else f"(({text}) == 0)"))
         if fault.exception == "WhileCondition" and (given is None or is_integer(given.type)):
             node = context.node(match.span)
             text = context.text(match.span)

@@ -90,8 +90,10 @@ _MESSAGES: tuple[tuple[re.Pattern[str], str], ...] = (
         "There are more indices than the block has dimensions.",
     ),
 )
+_IDENTIFIER = re.compile(r"invalid \w+ identifier: (.+)")
 _INDEX = re.compile(r"unsupported tensor index")
 _SEMANTIC = re.compile(r"Did you forget to add @triton\.(?:gluon\.)?jit")
+_NO_CONTEXT = re.compile(r"attribute '(?:__enter__|__exit__|func)'")
 _OPERATOR_SIGNS = {
     "__pow__": "**",
     "__rpow__": "**",
@@ -140,10 +142,20 @@ class UnsupportedSyntax(Rule):
         found = _NODE.search(fault.text)
         if found is not None:
             kind = found.group(1)
+            behind = _loop_else(tree.node_at(fault.span), tree)
+            if behind is not None and kind not in _CONSTRUCTS:
+                # Triton visits the parts of such a statement, operators too, and trips over the first of them.
+                return Match(tree.span(behind), "A loop's `else` is not supported in a kernel.")
             message = _CONSTRUCTS.get(kind, f"Python's {kind} does not exist in a kernel.")
             return Match(_first_token(fault.span, tree), message)
-        found = _OPERATOR.search(fault.text)
+        found = _IDENTIFIER.search(fault.text)
         if found is not None:
+            message = (
+                f"`{found.group(1)}` cannot be a kernel's name: only ASCII letters, digits and `_` can be compiled."
+            )
+            return Match(_name_of_function(fault, tree), message)
+        found = _OPERATOR.search(fault.text)
+        if found is not None and "implemented on type" not in fault.text:
             return Match(fault.span, _operator_message(found.group(2) or found.group(3), found.group(1) or ""))
         found = _NO_METHOD.search(fault.text)
         if found is not None and found.group(1) in _OPERATOR_SIGNS:
@@ -187,6 +199,14 @@ class UnsupportedSyntax(Rule):
                 return Match(tree.span(target), "Unpack into a tuple of names; a list of targets is not supported.")
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and node is not tree.function:
             return Match(_first_token(tree.span(node), tree), _CONSTRUCTS.get(type(node).__name__, _MESSAGES[4][1]))
+        starred = _starred(node) if fault.exception == "AssertionError" and not fault.text else None
+        if starred is not None:
+            spread = next((f" is {o.type}" for o in operands(fault) if o.role == "value" and o.type), " is none")
+            text = shorten(tree.source_of(starred.value))
+            return Match(tree.span(starred), f"`*` spreads a tuple, but `{text}`{spread}.")
+        if isinstance(node, ast.With) and _NO_CONTEXT.search(fault.text):
+            place = tree.span(node.items[0].context_expr)
+            return Match(place, "A `with` in a kernel takes a context manager of Triton's, such as `tl.async_task`.")
         if isinstance(node, (ast.While, ast.For)) and node.orelse and fault.exception == "AssertionError":
             return Match(tree.span(node.orelse[0]), "A loop's `else` is not supported in a kernel.")
         if isinstance(node, ast.ListComp) and fault.exception in (
@@ -242,6 +262,36 @@ def _index_message(fault: Fault) -> str:
         f"A block can be indexed by `:` and `None` only{shown}, not by a value. Select with a mask and `tl.sum`, with "
         f"`tl.gather`, or load the element through its pointer."
     )
+
+
+def _starred(node: ast.AST | None) -> ast.Starred | None:
+    """The only spread argument that a failing node is or has."""
+    if isinstance(node, ast.Starred):
+        return node
+    spread = [a for a in node.args if isinstance(a, ast.Starred)] if isinstance(node, ast.Call) else []
+    return spread[0] if len(spread) == 1 else None
+
+
+def _loop_else(node: ast.AST | None, tree: UnitTree) -> ast.stmt | None:
+    """The statement of a loop's `else` that a node is part of, or the first one of a loop that has an `else`."""
+    if isinstance(node, (ast.For, ast.While)) and node.orelse:
+        return node.orelse[0]
+    while node is not None:
+        above = tree.parents.get(node)
+        if isinstance(above, (ast.For, ast.While)) and isinstance(node, ast.stmt) and node in above.orelse:
+            return node
+        node = above
+    return None
+
+
+def _name_of_function(fault: Fault, tree: UnitTree) -> UnitSpan:
+    """Where the unit's own `def` says its name."""
+    function = tree.function
+    line = tree.lines[function.lineno - 1] if function is not None else b""
+    at = line.find(function.name.encode()) if function is not None else -1
+    if function is None or at < 0:
+        return fault.span
+    return UnitSpan(tree.unit, function.lineno, at, function.lineno, at + len(function.name.encode()))
 
 
 def _first_token(span: UnitSpan, tree: UnitTree) -> UnitSpan:

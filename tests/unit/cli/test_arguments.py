@@ -61,7 +61,6 @@ def test_every_command_has_help_and_version(
         (["check", "--watch", "--fix"], "--watch"),
         (["check", "-", "x.py"], "no other file"),
         (["check", "--deep"], "check --deep is not available yet"),
-        (["check", "--environment", "import"], "not available yet"),
         (["specialize", "no.py"], "no file"),
         (["ir", "no.py"], "FILE::KERNEL"),
         (["ir", "no.py::k", "--stage", "ptx"], "not available yet"),
