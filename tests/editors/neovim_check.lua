@@ -47,6 +47,30 @@ out.after = codes()
 out.modified = vim.bo[buffer].modified
 out.status = vim.g.kernel_ls_status
 
+-- What the features say, over the editor's own client.
+local function ask(method, params)
+  local answers = vim.lsp.buf_request_sync(buffer, method, params, 10000) or {}
+  return (answers[client.id] or {}).result
+end
+local document = { uri = vim.uri_from_bufnr(buffer) }
+local hover = ask('textDocument/hover', { textDocument = document, position = { line = 9, character = 5 } })
+out.hover = hover and hover.contents.value or ''
+local whole = { start = { line = 0, character = 0 }, ['end'] = { line = 30, character = 0 } }
+out.hints = #(ask('textDocument/inlayHint', { textDocument = document, range = whole }) or {})
+vim.cmd('runtime plugin/kernel_ls.lua')
+local lenses = ask('textDocument/codeLens', { textDocument = document }) or {}
+for _, lens in ipairs(lenses) do
+  local resolved = client:request_sync('codeLens/resolve', lens, 10000, buffer).result
+  if resolved.command.title == 'TTIR' and not out.ir then
+    vim.lsp.commands['kernelLs.showIr'](resolved.command, { client_id = client.id })
+    wait(10000, function()
+      return vim.bo.filetype == 'mlir'
+    end, 'the TTIR is shown')
+    out.ir = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+    vim.cmd('close')
+  end
+end
+
 io.stdout:write(vim.json.encode(out) .. '\n')
 client:stop()
 wait(10000, function() return client:is_stopped() end, 'a clean shutdown')

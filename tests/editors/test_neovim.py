@@ -29,3 +29,6 @@ def test_neovim_shows_findings_and_follows_an_unsaved_edit(tmp_path: Path) -> No
     assert [(d["code"], d["line"]) for d in out["after"]] == [("undefined-name", 18)]
     assert out["modified"], "the edit was not saved"
     assert out["status"]["state"] in ("ready", "busy")
+    assert "offs: tensor<" in out["hover"]
+    assert out["hints"] > 5
+    assert "tt.func public @halve" in out["ir"]

@@ -80,3 +80,7 @@ def test_vscode_shows_findings_and_follows_an_unsaved_edit(tmp_path: Path) -> No
     assert [(d["code"], d["line"]) for d in out["after"]] == [("undefined-name", 18)]
     assert out["dirty"], "the edit was not saved"
     assert {"kernelLs.restartServer", "kernelLs.restartWorker"} <= set(out["commands"])
+    assert "offs: tensor<" in out["hover"], out["hover"]
+    assert any(hint.startswith(": tensor<") for hint in out["hints"]), out["hints"]
+    assert out["lenses"].count("TTIR") == 2, out["lenses"]
+    assert "tt.func public @halve" in out["ir"], out["ir"][:300]

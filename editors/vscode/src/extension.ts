@@ -2,21 +2,28 @@
 import * as vscode from "vscode";
 import { LanguageClient, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
+import { commandMiddleware, InactiveCode, IrDocuments, type InactiveRegions } from "./features";
 import { findServer, selectedInterpreter } from "./server";
 import { StatusItem, type ServerStatus } from "./status";
 
 let client: LanguageClient | undefined;
 let output: vscode.LogOutputChannel;
 let status: StatusItem;
+let inactive: InactiveCode;
+let documents: IrDocuments;
 /** Starts and stops are queued, so that two quick changes of a setting never leave two servers. */
 let queue: Promise<void> = Promise.resolve();
 
 export function activate(context: vscode.ExtensionContext): void {
   output = vscode.window.createOutputChannel("kernel_ls", { log: true });
   status = new StatusItem();
+  inactive = new InactiveCode();
+  documents = new IrDocuments(() => client);
   context.subscriptions.push(
     output,
     status,
+    inactive,
+    documents,
     vscode.commands.registerCommand("kernelLs.restartServer", restart),
     vscode.commands.registerCommand("kernelLs.showOutput", () => output.show()),
     vscode.workspace.onDidChangeConfiguration((change) => {
@@ -43,6 +50,7 @@ function restart(): Promise<void> {
 async function stop(): Promise<void> {
   const running = client;
   client = undefined;
+  inactive.forget();
   if (running && running.state !== State.Stopped) {
     await running.stop(5_000).catch((error) => output.warn(`the server did not stop in time: ${error}`));
   }
@@ -66,13 +74,18 @@ async function start(): Promise<void> {
       { notebook: "*", language: "python" },
     ],
     outputChannel: output,
-    initializationOptions: { python: await selectedInterpreter(folder) },
+    initializationOptions: { python: await selectedInterpreter(folder), inactiveRegions: true },
+    middleware: commandMiddleware(() => client, documents),
     synchronize: { configurationSection: "kernelLs" },
   };
   const starting = new LanguageClient("kernelLs", "kernel_ls", serverOptions, clientOptions);
   starting.onNotification("kernelLs/status", (message: ServerStatus) => {
     output.debug(`status: ${message.state} ${message.message}`);
     status.show(message);
+  });
+  starting.onNotification("kernelLs/inactiveRegions", (message: InactiveRegions) => {
+    inactive.take(message);
+    documents.refresh(message.textDocument.uri);
   });
   client = starting;
   try {
