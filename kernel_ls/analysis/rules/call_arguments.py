@@ -12,7 +12,7 @@ from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(
     r"missing (?:a required|\d+ required|required)|got an unexpected keyword argument|takes (?:from )?\d+ .*positional argument|"
-    r"takes no (?:keyword )?arguments|got multiple values for|too many positional arguments|takes at (?:most|least)|"
+    r"takes no (?:keyword )?arguments|got multiple values for|too many positional arguments|takes at (?:most|least)|takes \d+ arguments? but|"
     r"requires one or two positional arguments|positional-only|expected (?:at (?:most|least) )?\d+ arguments?|"
     r"got some positional-only"
 )

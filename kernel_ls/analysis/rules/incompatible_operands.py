@@ -20,6 +20,7 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 _NOT_UNPACKED = re.compile(r"'(?:tensor|block|constexpr|dtype|NoneType)' object has no attribute 'values'|non-iterable")
+_NONE = re.compile(r"cannot convert None of type .+ to tensor")
 _NO_FIELD = re.compile(r"'(__\w+__)' is not in list")
 _NO_METHOD = re.compile(r"'(\w+)' object has no attribute '(__\w+__|logical_and|logical_or)'")
 
@@ -29,7 +30,8 @@ class IncompatibleOperands(Rule):
 
     What it finds:
         A pointer plus a float, a sum of pointers, bitwise operators on floats, `%` of integers of different
-        signedness, an operator on None, a tuple or a string, and a constant that the other operand's type cannot hold.
+        signedness, an operator on None, a tuple or a string, a constant that the other operand's type cannot hold, and an
+        assignment to several names whose value is no tuple or has another number of elements.
 
     Why it is a fault:
         The operation has no meaning on these types. The most frequent case is `/` on integers in an offset: it gives a
@@ -77,6 +79,8 @@ class IncompatibleOperands(Rule):
         if isinstance(node, ast.UnaryOp):
             shown = f" ({given[0].type})" if given and given[0].type else ""
             return Match(place, f"`{shorten(tree.source_of(node.operand))}`{shown} has no such operator.", related)
+        if _NONE.search(fault.text):
+            return Match(place, _no_value(node, given, tree), related)
         if left is not None and right is not None and len(given) == 2 and isinstance(node, ast.Call):
             name = tree.source_of(node.func)
             return Match(place, f"`{name}` cannot take {left.described} and {right.described}.", related)
@@ -93,6 +97,18 @@ class IncompatibleOperands(Rule):
             yield floor_division(division, tree, context)
 
 
+def _no_value(node: ast.AST | None, given: list[Operand], tree: UnitTree) -> str:
+    """What is said where None stands for a block or a number."""
+    empty = [o for o in given if o.type == "None" or o.value == "None"]
+    shown = f"`{shorten(empty[0].source)}` is None" if empty and empty[0].source != "None" else "None"
+    if isinstance(node, ast.Call):
+        verb = "; " if " is " in shown else " is given, but "
+        return f"{shown}{verb}`{tree.source_of(node.func)}` needs a block or a number here."
+    if isinstance(node, ast.Return):
+        return "None is no value of the GPU's and cannot be returned among others."
+    return f"{shown}{' and' if ' is ' in shown else ''} has no value when the kernel runs."
+
+
 def _unpacked(fault: Fault, node: ast.AST | None, tree: UnitTree) -> Match | None:
     """An assignment to several names whose value is no tuple, or one of another length."""
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Tuple):
@@ -100,7 +116,7 @@ def _unpacked(fault: Fault, node: ast.AST | None, tree: UnitTree) -> Match | Non
     target = node.targets[0]
     names, value = len(target.elts), next((o for o in operands(fault) if o.role == "value"), None)
     text = shorten(tree.source_of(node.value))
-    related = ()
+    related: tuple[tuple[str, UnitSpan], ...] = ()
     if value is not None and value.origin is not None:
         related = ((f"`{text}` is {value.type}", value.origin),)
     if _NOT_UNPACKED.search(fault.text):

@@ -70,15 +70,23 @@ class InvalidIr(Rule):
 
 
 def _layout_used_at(span: UnitSpan, tree: UnitTree) -> UnitSpan | None:
-    """The only definition of the layout that the call at a place takes: a wrong layout is mended where it is made."""
-    call = tree.call_at(span)
-    if call is None:
-        return None
-    for node in [*(k.value for k in call.keywords), *call.args]:
-        if not isinstance(node, ast.Name):
-            continue
-        made = tree.assignments(node.id)
-        value = getattr(made[0], "value", None) if len(made) == 1 else None
-        if isinstance(value, ast.Call) and dotted(value.func).endswith("Layout"):
-            return tree.span(made[0])
+    """The only definition of the layout that a call at a place takes: a wrong layout is mended where it is made.
+
+    The verifier says where an operation's last operand begins, which may be in the middle of the call.
+    """
+    start = (span.line, span.column)
+    around = [
+        n
+        for n in tree.nodes
+        if isinstance(n, ast.Call)
+        and (n.lineno, n.col_offset) <= start < (n.end_lineno or n.lineno, n.end_col_offset or 0)
+    ]
+    for call in sorted(around, key=lambda n: (n.lineno, n.col_offset), reverse=True):
+        for node in [*(k.value for k in call.keywords), *call.args]:
+            if not isinstance(node, ast.Name):
+                continue
+            made = tree.assignments(node.id)
+            value = getattr(made[0], "value", None) if len(made) == 1 else None
+            if isinstance(value, ast.Call) and dotted(value.func).endswith("Layout"):
+                return tree.span(made[0])
     return None

@@ -53,8 +53,7 @@ class PowerOfTwo(Rule):
             index = int(element.group(1))
             if shape is not None and index < len(shape.elts):
                 place = tree.span(shape.elts[index])
-                operands = [o for o in arguments(fault) if o.span == place]
-                value = operands[0].value or value if operands else value
+                value = _size(fault, shape, index, tree)
         shown = f"{value} is not a power of two" if value else "This size is not a power of two"
         if "num_warps" in fault.text:
             shown = "`num_warps` must be a power of two"
@@ -65,6 +64,16 @@ class PowerOfTwo(Rule):
             message += f" Use {following} and a mask."
         related, also = _where_from(fault, place, tree, context)
         return Match(place, message, related, also=also)
+
+
+def _size(fault: Fault, shape: ast.Tuple | ast.List, index: int, tree: UnitTree) -> str:
+    """One size of a shape that is written out, as far as its value is known."""
+    written = shape.elts[index]
+    if isinstance(written, ast.Constant):
+        return str(written.value)
+    known = next((o.value for o in arguments(fault) if o.span == tree.span(shape) and o.value is not None), "")
+    sizes = re.findall(r"-?\d+", known)
+    return sizes[index] if len(sizes) == len(shape.elts) else ""
 
 
 def _range(fault: Fault) -> str:

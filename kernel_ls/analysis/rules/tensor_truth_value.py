@@ -77,7 +77,10 @@ class TensorTruthValue(Rule):
                 place,
                 f"`{shorten(tree.text(place))}` is a {found.group(1)}; a condition on a constant must be a bool, an int or None.",
             )
-        if _NOT.search(fault.text) and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        if isinstance(node, ast.UnaryOp) and negated and "'__not__'" in fault.text:
+            return Match(tree.span(node), f"`{shorten(tree.source_of(node.operand))}` ({kind}) has no truth value.")
+        if isinstance(node, ast.UnaryOp) and negated and _NOT.search(fault.text):
             text = shorten(tree.source_of(node.operand))
             return Match(
                 tree.span(node), f"`not` needs a boolean, and `{text}` is {kind or 'none'}; compare it: `{text} == 0`."

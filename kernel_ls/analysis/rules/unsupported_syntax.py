@@ -110,7 +110,7 @@ class UnsupportedSyntax(Rule):
     What it finds:
         `break`, `continue`, `try`, `raise`, `lambda`, dictionaries, generator expressions, nested functions, item and
         attribute assignment, indexing a block by a value, `a = b = c`, loops over anything but the three ranges, and
-        operators that blocks do not have (`**`, `@`, `in`).
+        operators that blocks do not have (`**`, `@`, `in`), `**kwargs`, and names that are not ASCII.
 
     Why it is a fault:
         A kernel is not run by Python; its text is compiled. Only what has a meaning on a whole block of elements is
@@ -148,6 +148,10 @@ class UnsupportedSyntax(Rule):
                 return Match(tree.span(behind), "A loop's `else` is not supported in a kernel.")
             message = _CONSTRUCTS.get(kind, f"Python's {kind} does not exist in a kernel.")
             return Match(_first_token(fault.span, tree), message)
+        variable = tree.function.args.kwarg if tree.function is not None and fault.phase == "setup" else None
+        if variable is not None and re.search(rf"\b{variable.arg}\b", fault.text):
+            message = f"`**{variable.arg}` does not exist in a kernel: its parameters are all named."
+            return Match(tree.span(variable), message)
         found = _IDENTIFIER.search(fault.text)
         if found is not None:
             message = (

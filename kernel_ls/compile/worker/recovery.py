@@ -285,7 +285,8 @@ class RecoveringGenerator(ControlFlowGenerator):
             raise RecursionError(f"calls of jit functions are nested more than {_DEEPEST} deep")
         site: Any = next((n for n in reversed(self.nodes) if isinstance(n, ast.Call) and spans.has_place(n)), None)
         site = site or next((n for n in reversed(self.nodes) if spans.has_place(n)), self.function)
-        problems = facts.binding_problems(fn, list(args), dict(kwargs))
+        args = list(args)  # Gluon passes an iterator
+        problems = facts.binding_problems(fn, args, dict(kwargs))
         if problems is not None:
             unit = self.rec.unit_of(fn)
             first = self.rec.sources[unit].split("\n")[0] if unit else ""

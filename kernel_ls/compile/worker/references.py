@@ -34,13 +34,27 @@ except ImportError:  # before 3.4
 LANGUAGE = ("triton.language", "triton.experimental.gluon")
 """Modules whose own objects a kernel may use freely."""
 
-_HOMES = (*LANGUAGE, "triton._utils", "triton.errors", "triton.compiler.errors", "triton.tools.tensor_descriptor")
+_HOMES = (
+    *LANGUAGE,
+    "triton._utils",
+    "triton.errors",
+    "triton.compiler.errors",
+    "triton.tools.tensor_descriptor",
+    "triton.profiler.language",
+)
 """Modules whose functions and classes are harmless to call: they neither start processes nor touch files or devices."""
 
 _HARMLESS = frozenset({"jit", "constexpr_function", "JITFunction", "JITCallable", "KernelInterface", "Config"})
 """Names of what is harmless in `triton.runtime`: making such an object runs nothing."""
 
-_VIEWED = ("triton.language", "triton.experimental", "triton.runtime.jit", "triton.runtime", "triton.compiler")
+_VIEWED = (
+    "triton.language",
+    "triton.experimental",
+    "triton.runtime.jit",
+    "triton.runtime",
+    "triton.compiler",
+    "triton.profiler",
+)
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
 _ATTRIBUTES = frozenset({"__name__", "__doc__", "__class__", "__len__", "__qualname__"})

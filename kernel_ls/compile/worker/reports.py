@@ -45,6 +45,9 @@ def text_of(error: BaseException) -> str:
     """Triton's message, without the excerpt of the source that `CompilationError` puts before it."""
     if isinstance(error, CompilationError):
         message = error.error_message
+        if message is None and isinstance(error.src, str) and not hasattr(error.node, "lineno"):
+            # A name that cannot be compiled is reported with the message in the place of the source.
+            return error.src
         return "" if message is None else str(message)
     if isinstance(error, KeyError) and error.args:
         return repr(error.args[0])
