@@ -51,6 +51,7 @@ class Background:
         self._snapshots: dict[str, Snapshot | None] = {}
         self._warming: asyncio.Task[None] | None = None
         self._learning: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._checked: set[str] = set()
         self._told: list[Callable[[frozenset[str]], None]] = []
         self._loop = asyncio.new_event_loop()
@@ -87,6 +88,8 @@ class Background:
             self._warming = asyncio.ensure_future(self._look_further(path, snapshot))
         self._checked.add(path)
         if self._learning is None:
+            # The first findings may all come from the cache; what is typed next will not.
+            self._starting = asyncio.ensure_future(self._project.start())
             # The first findings do not wait for the rest of the folder; what it says of them is added later.
             self._learning = asyncio.ensure_future(self._learn())
         return report, snapshot
@@ -193,7 +196,7 @@ class Background:
         await self._do(self._project.restart())
 
     async def _end(self) -> None:
-        for task in (self._warming, self._learning):
+        for task in (self._warming, self._learning, self._starting):
             if task is not None:
                 task.cancel()
         await self._project.close()

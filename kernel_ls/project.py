@@ -377,6 +377,11 @@ class Project:
         """Call `callback` at each change of the compiler's state; the returned function ends that."""
         return self.compiler.on_state(callback)
 
+    async def start(self) -> None:
+        """Start the workers ahead of the first job that no cache answers. A failure to start shows in `state`."""
+        for worker in self._workers:
+            await worker.start()
+
     async def restart(self) -> None:
         """Replace the workers by fresh ones and look at the interpreter again."""
         self.environment = None

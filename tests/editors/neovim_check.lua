@@ -45,6 +45,9 @@ vim.api.nvim_buf_set_lines(buffer, 4, 5, false, { 'SCALE = tl.constexpr(0.5)' })
 wait(30000, function() return #codes() == 1 end, 'one diagnostic after the edit')
 out.after = codes()
 out.modified = vim.bo[buffer].modified
+wait(30000, function()
+  return vim.g.kernel_ls_status.state == 'ready' or vim.g.kernel_ls_status.state == 'busy'
+end, 'the worker runs')
 out.status = vim.g.kernel_ls_status
 
 -- What the features say, over the editor's own client.
