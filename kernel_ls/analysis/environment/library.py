@@ -30,6 +30,7 @@ from kernel_ls.analysis.environment.values import (
 )
 from kernel_ls.analysis.environment.versions import Version, parse_version
 from kernel_ls.pyeval import MISSING, Evaluator, Raised, Unknown
+from kernel_ls.pyeval.limits import float_limits, integer_limits
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.environment.workspace import Workspace
@@ -454,41 +455,24 @@ def _version(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluato
     return value if isinstance(value, (Unknown, Version)) else Unknown("a version that is not known")
 
 
-_FLOATS = {
-    # bits, largest, smallest normal, epsilon
-    "float16": (16, 65504.0, 2.0**-14, 2.0**-10),
-    "bfloat16": (16, 3.3895313892515355e38, 2.0**-126, 2.0**-7),
-    "float32": (32, 3.4028234663852886e38, 2.0**-126, 2.0**-23),
-    "float64": (64, 1.7976931348623157e308, 2.0**-1022, 2.0**-52),
-    "float8_e4m3fn": (8, 448.0, 2.0**-6, 2.0**-3),
-    "float8_e5m2": (8, 57344.0, 2.0**-14, 2.0**-2),
-    "float8_e4m3fnuz": (8, 240.0, 2.0**-7, 2.0**-3),
-    "float8_e5m2fnuz": (8, 57344.0, 2.0**-15, 2.0**-2),
-}
-
-
 def _float_limits(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
     """`torch.finfo(dtype)`."""
-    dtype = args[0] if args else Opaque("torch.float32")
-    name = dtype.name.rpartition(".")[2] if isinstance(dtype, Opaque) else ""
-    if name not in _FLOATS:
+    members = float_limits(_dtype_name(args[0] if args else Opaque("torch.float32")))
+    if members is None:
         return Unknown("the limits of an element type that is not known")
-    bits, largest, smallest, epsilon = _FLOATS[name]
-    members = {"bits": bits, "max": largest, "min": -largest, "tiny": smallest, "smallest_normal": smallest}
-    return Namespace("torch.finfo(...)", {**members, "eps": epsilon, "resolution": epsilon, "dtype": name})
+    return Namespace("torch.finfo(...)", members)
 
 
 def _integer_limits(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:
     """`torch.iinfo(dtype)`."""
-    name = args[0].name.rpartition(".")[2] if args and isinstance(args[0], Opaque) else ""
-    digits = "".join(c for c in name if c.isdigit())
-    if f"torch.{name}" not in TORCH_DTYPES or "int" not in name or not digits:
+    members = integer_limits(_dtype_name(args[0])) if args else None
+    if members is None:
         return Unknown("the limits of an element type that is not known")
-    bits = int(digits)
-    signed = not name.startswith("u")
-    low = -(1 << (bits - 1)) if signed else 0
-    high = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
-    return Namespace("torch.iinfo(...)", {"bits": bits, "max": high, "min": low, "dtype": name})
+    return Namespace("torch.iinfo(...)", members)
+
+
+def _dtype_name(value: Any) -> str:
+    return value.name.rpartition(".")[2] if isinstance(value, Opaque) else ""
 
 
 def _nothing(args: Sequence[Any], kwargs: Mapping[str, Any], evaluator: Evaluator) -> Any:

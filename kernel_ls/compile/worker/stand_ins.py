@@ -7,9 +7,12 @@ into a new error with the text of the old one.
 from __future__ import annotations
 
 import inspect
+import types
 from typing import Any, NoReturn
 
 from triton.compiler.errors import CompilationError
+
+from ...pyeval.limits import float_limits, integer_limits
 
 
 class StandInUse(CompilationError):  # type: ignore[misc]
@@ -107,6 +110,14 @@ class Unknown:
         return f"<unknown {self._name}>"
 
 
+_LIMITS = {
+    "torch.finfo": float_limits,
+    "torch.iinfo": integer_limits,
+    "numpy.finfo": float_limits,
+    "numpy.iinfo": integer_limits,
+}
+
+
 class Opaque:
     """An object that exists and is not Triton's, such as `numpy.sqrt`.
 
@@ -128,10 +139,15 @@ class Opaque:
             raise AttributeError(attribute)
         return Opaque(f"{self._name}.{attribute}", self._reason)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Unknown:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = [*args, *kwargs.values()]
         if not given or not all(isinstance(a, (Opaque, Unknown)) for a in given):
             raise self._use("__call__")
+        limits = _LIMITS.get(self._name)
+        if limits is not None and isinstance(given[0], Opaque):
+            members = limits(given[0]._name.rpartition(".")[2])
+            if members is not None:
+                return types.SimpleNamespace(**members)
         shown = f"{self._name}({', '.join(map(repr, args))})"
         return Unknown(shown, f"what `{self._name}` gives is known only when it runs")
 
