@@ -35,7 +35,7 @@ def test_case(bench: Bench, case: Case, tmp_path: Path) -> None:
     assert not mismatch, f"{case.source.name}, {case.name!r}, on Triton {triton}\n{mismatch}"
     assert _contents(tmp_path) == written, "checking a file writes nothing and runs nothing"
     for kind, expected in case.answers.items():
-        answer = _fixed(case, outcome.findings)
+        answer = _fixed(case, outcome.findings, tmp_path)
         if os.environ.get("UPDATE_CASES"):
             text = case.source.read_text("utf-8")
             case.source.write_text(rewrite_answer(text, case.name, kind, answer), "utf-8")
@@ -79,13 +79,14 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def _fixed(case: Case, findings: tuple[tuple[str, Finding], ...]) -> str:
-    """The first file after the fix at the cursor, or after all fixes."""
+def _fixed(case: Case, findings: tuple[tuple[str, Finding], ...], folder: Path) -> str:
+    """The first file after the fix at the cursor, or after all fixes; a fix may change another file than its finding's."""
     name = case.cursor[0] if case.cursor else next(iter(case.files))
-    fixes = [f.fix for file, f in findings if file == name and f.fix and _at_cursor(case, f)]
-    if not fixes:
+    fixes = [f.fix for file, f in findings if f.fix and (case.cursor is None or (file == name and _at_cursor(case, f)))]
+    edits = [edit for fix in fixes for edit in fix.edits if edit.location.path == str(folder / name)]
+    if not edits:
         raise CaseError(f"{case.name}: no finding here has a fix")
-    return apply_edits(case.files[name], [edit for fix in fixes for edit in fix.edits])
+    return apply_edits(case.files[name], edits)
 
 
 def _at_cursor(case: Case, finding: Finding) -> bool:

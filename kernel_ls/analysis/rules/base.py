@@ -8,8 +8,9 @@ in *unit coordinates*, on the unit's own syntax tree, and never touch positions 
 from __future__ import annotations
 
 import ast
+import re
 from abc import ABC
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
     from kernel_ls.analysis.environment.bindings import Binding
     from kernel_ls.analysis.rules.surroundings import Surroundings
+
+_LANGUAGES = ("triton.language", "triton.experimental.gluon.language")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +120,23 @@ class RuleContext:
         return None if location is None else Edit(location, text)
 
     def fix(self, title: str, *edits: tuple[UnitSpan, str]) -> Fix | None:
-        """A candidate fix from replacements in unit coordinates, or None where one of them has no place in a file."""
-        made = [self.edit(span, text) for span, text in edits]
+        """A candidate fix from replacements in unit coordinates, or None where one of them has no place in a file.
+
+        Rules write the language as `tl`; where the unit's file has another name for it, that name is used.
+        """
+        made = [self.edit(span, self._spelt(text, span.unit)) for span, text in edits]
         kept = [e for e in made if e is not None]
+        title = self._spelt(title, edits[0][0].unit) if edits else title
         return Fix(title, tuple(kept)) if kept and len(kept) == len(made) else None
+
+    def _spelt(self, text: str, unit: str) -> str:
+        known = self.program.units.get(unit, {}).get("globals") or {}
+        if "tl." not in text or "tl" in known:
+            return text
+        for name, value in known.items():
+            if isinstance(value, Mapping) and value.get("k") == "ref" and value.get("path") in _LANGUAGES:
+                return re.sub(r"\btl\.", f"{name}.", text)
+        return text
 
     def argument(self, name: str) -> str | None:
         """The kernel's argument type in this specialization, in Triton's signature notation."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import parenthesised
-from kernel_ls.analysis.rules.facts import block, event, notation, scalar, to_span
+from kernel_ls.analysis.rules.facts import block, event, is_float, is_integer, notation, scalar, to_span
 from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
 from kernel_ls.analysis.rules.syntax import UnitTree
 from kernel_ls.model import Fault, Fix, UnitSpan
@@ -86,18 +86,44 @@ class BranchType(Rule):
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         _, then_type, else_type, initial = _read(fault)
         tree = context.tree(fault.span.unit)
+        then_span, else_span = to_span(fault.facts.get("then_span")), to_span(fault.facts.get("else_span"))
+        start = to_span(fault.facts.get("initial_span"))
+        assigned = [(then_span, then_type), (else_span, else_type), (start, initial)]
+        # A constant that stands for a float is written as one: nothing is rounded.
+        for span, kind in assigned:
+            value = _value_of(span, tree)
+            others = [t for s, t in assigned if s is not None and s != span and t]
+            plain = isinstance(value, ast.Constant) and type(value.value) is int and is_integer(kind)
+            if value is not None and plain and any(is_float(t) and block(t) is None for t in others):
+                text = tree.source_of(value)
+                yield context.fix(f"Write {text}.0", (tree.span(value), f"{text}.0"))
         wanted = initial or then_type
         changed = else_type if else_type != wanted else then_type
-        statement = tree.statement(tree.node_at(match.span) or tree.module)
         first, then = block(wanted), block(changed)
-        if (first.shape if first else ()) != (then.shape if then else ()) or scalar(wanted) not in DTYPE_NAMES:
+        if (first.shape if first else ()) != (then.shape if then else ()):
             return
-        if scalar(changed) not in DTYPE_NAMES or not isinstance(statement, ast.Assign):
-            return
-        if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-            value, text = statement.value, tree.source_of(statement.value)
-            dtype = DTYPE_NAMES[scalar(wanted)]
-            yield context.fix(f"Convert to {dtype}", (tree.span(value), f"{parenthesised(value, text)}.to({dtype})"))
+        value = _value_of(match.span, tree)
+        if value is not None and scalar(changed) in DTYPE_NAMES:
+            yield _converted(value, wanted, tree, context)
+        other = _value_of(then_span, tree)
+        if other is not None and not initial and match.span != then_span:
+            yield _converted(other, changed, tree, context)
+
+
+def _value_of(span: UnitSpan | None, tree: UnitTree) -> ast.expr | None:
+    """What is assigned to a single name at a place."""
+    statement = tree.statement(tree.node_at(span) or tree.module) if span is not None else None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return statement.value
+    return None
+
+
+def _converted(value: ast.expr, kind: str, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """A value converted to the element type of a type in text."""
+    if scalar(kind) not in DTYPE_NAMES:
+        return None
+    dtype, text = DTYPE_NAMES[scalar(kind)], tree.source_of(value)
+    return context.fix(f"Convert to {dtype}", (tree.span(value), f"{parenthesised(value, text)}.to({dtype})"))
 
 
 def _read(fault: Fault) -> tuple[str, str, str, str]:

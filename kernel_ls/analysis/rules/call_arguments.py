@@ -85,7 +85,7 @@ class CallArguments(Rule):
             message = f"`{function}` gets `{double[0]}` twice."
             place = _keyword(call, double[0], tree) or place
         elif extra:
-            near = _near(extra[0], callee(fault), context)
+            near = _near(extra[0], fault, context)
             hint = f" Did you mean `{near}`?" if near else ""
             message = (
                 f"`{function}` has no parameter `{extra[0]}`.{hint}"
@@ -109,7 +109,7 @@ class CallArguments(Rule):
         extra = [str(n) for n in fault.facts.get("extra") or ()] or _from_text(fault.text)[1]
         if call is None or not extra:
             return
-        near = _near(extra[0], callee(fault), context)
+        near = _near(extra[0], fault, context)
         for keyword in call.keywords:
             if near and keyword.arg == extra[0]:
                 start = tree.span(keyword)
@@ -153,8 +153,9 @@ def _parameters(unit: str, context: RuleContext) -> list[str]:
     return [a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
 
 
-def _near(name: str, unit: str, context: RuleContext) -> str:
-    return nearest(name, _parameters(unit, context))
+def _near(name: str, fault: Fault, context: RuleContext) -> str:
+    given = [str(c) for c in fault.facts.get("candidates") or ()]
+    return nearest(name, given or _parameters(callee(fault), context), few=True)
 
 
 def _argument(call: ast.Call | None, name: str, unit: str, tree: UnitTree, context: RuleContext) -> ast.expr | None:

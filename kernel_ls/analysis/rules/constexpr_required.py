@@ -46,7 +46,7 @@ class ConstexprRequired(Rule):
 
     Fix and its safety:
         Annotates the parameter with `tl.constexpr`. Every new value then compiles the kernel anew, and a launch must
-        pass a plain Python value.
+        pass a plain Python value. A variable that is made of constants gets the annotation where it is assigned.
     """
 
     code = "constexpr-required"
@@ -85,6 +85,21 @@ class ConstexprRequired(Rule):
         if parameter is not None and parameter.annotation is None:
             span = tree.span(parameter)
             yield context.fix(f"Annotate `{parameter.arg}` with tl.constexpr", (span, f"{parameter.arg}: tl.constexpr"))
+        for target in _made_of_constants(match.span, tree):
+            name = tree.source_of(target)
+            yield context.fix(f"Declare `{name}` as tl.constexpr", (tree.span(target), f"{name}: tl.constexpr"))
+
+
+def _made_of_constants(place: UnitSpan, tree: UnitTree) -> list[ast.Name]:
+    """Variables in an expression that are bound once, to what may be a constant: they lack the annotation."""
+    found = []
+    node = tree.node_at(place)
+    for name in dict.fromkeys(n.id for n in ast.walk(node or tree.module) if isinstance(n, ast.Name)):
+        bound = tree.assignments(name)
+        if len(bound) == 1 and isinstance(bound[0], ast.Assign) and isinstance(bound[0].targets[0], ast.Name):
+            if len(bound[0].targets) == 1 and _names_constexpr(bound[0].value, tree):
+                found.append(bound[0].targets[0])
+    return found
 
 
 def _tuple_index(fault: Fault, context: RuleContext) -> Match | None:

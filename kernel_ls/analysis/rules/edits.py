@@ -36,10 +36,11 @@ def bitwise_operand(node: ast.expr, text: str) -> str:
     return text
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str:
+def nearest(name: str, candidates: Iterable[str], *, few: bool = False) -> str:
     """The candidate that `name` is most likely a misspelling of, or an empty string.
 
-    A short name needs a closer match than a long one, since `x` is near every letter.
+    A short name needs a closer match than a long one, since `x` is near every letter. Where there are only a `few`
+    candidates, the parameters of one function for example, less of a likeness is enough.
     """
     pool = sorted({c for c in candidates if c and c != name and not c.startswith("__")})
     folded = {c.lower().replace("_", ""): c for c in reversed(pool)}
@@ -48,5 +49,6 @@ def nearest(name: str, candidates: Iterable[str]) -> str:
         return same
     if len(name) < 3:
         return ""
-    found = difflib.get_close_matches(name, pool, n=1, cutoff=0.75 if len(name) > 4 else 0.8)
+    cutoff = 0.7 if few else 0.75 if len(name) > 4 else 0.8
+    found = difflib.get_close_matches(name, pool, n=1, cutoff=cutoff)
     return found[0] if found else ""

@@ -64,13 +64,20 @@ class LogicalOperator(Rule):
         if node is None:
             return None
         sign = "&" if isinstance(node.op, ast.And) else "|"
-        text = f" {sign} ".join(_operand(v, tree) for v in node.values)
+        text = _joined(node, tree)
         if isinstance(tree.parents.get(node), (ast.BinOp, ast.UnaryOp, ast.Compare)):
             text = f"({text})"
         return context.fix(f"Use `{sign}`", (place, text))
 
 
+def _joined(node: ast.BoolOp, tree: UnitTree) -> str:
+    sign = "&" if isinstance(node.op, ast.And) else "|"
+    return f" {sign} ".join(_operand(v, tree) for v in node.values)
+
+
 def _operand(node: ast.expr, tree: UnitTree) -> str:
+    if isinstance(node, ast.BoolOp):
+        return f"({_joined(node, tree)})"
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return f"(not {bitwise_operand(node.operand, tree.source_of(node.operand))})"
     return bitwise_operand(node, tree.source_of(node))
@@ -79,6 +86,10 @@ def _operand(node: ast.expr, tree: UnitTree) -> str:
 def _boolean(span: UnitSpan, tree: UnitTree) -> ast.BoolOp | None:
     node = tree.node_at(span)
     if isinstance(node, ast.BoolOp):
+        # `a and b or c` is one expression to rewrite: its parts would be reported again.
+        above = tree.parents.get(node)
+        while isinstance(above, ast.BoolOp):
+            node, above = above, tree.parents.get(above)
         return node
     if node is not None:
         for inner in ast.walk(node):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.constexpr_reassigned import declared_constexpr
@@ -18,7 +18,7 @@ from kernel_ls.analysis.rules.facts import (
     spans,
     to_span,
 )
-from kernel_ls.analysis.rules.syntax import UnitTree, bound_names
+from kernel_ls.analysis.rules.syntax import UnitTree, bound_names, is_constexpr_annotation
 from kernel_ls.model import Fault, Fix, UnitSpan
 
 _CHANGED = re.compile(
@@ -74,7 +74,8 @@ class LoopCarriedType(Rule):
     Fix and its safety:
         Starts the variable with the loop's type (`0` becomes `0.0`, a `dtype=` becomes the wider one), or converts
         back in the loop with `.to(...)`. The first keeps precision; the second keeps the variable's type and loses
-        what that type cannot hold.
+        what that type cannot hold. An integer argument that the loop changes gets its type as an annotation, with
+        which Triton does not make it a constant where it is 1.
     """
 
     code = "loop-carried-type"
@@ -104,6 +105,7 @@ class LoopCarriedType(Rule):
         start = to_span(fault.facts.get("initial_span"))
         statement = tree.statement(tree.node_at(start) or tree.module) if start is not None else None
         value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+        yield _annotated(name, fault, tree, context)
         if value is not None and initial and final:
             yield _start_with(value, tree, name, initial, final, context)
         loop_statement = tree.statement(tree.node_at(match.span) or tree.module)
@@ -170,6 +172,16 @@ def _sentence(fault: Fault, name: str, initial: str, final: str, tree: UnitTree)
     return message
 
 
+def _annotated(name: str, fault: Fault, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """Write down the type of an integer argument that Triton makes a constant where it is 1: then it stays a value."""
+    parameter, final = tree.parameter(name), str(fault.facts.get("final") or "")
+    constant = bool(fault.facts.get("constexpr")) or str(fault.facts.get("initial") or "").startswith("constexpr")
+    if not constant or parameter is None or parameter.annotation is not None or not context.is_kernel(tree.unit):
+        return None
+    dtype = DTYPE_NAMES.get(final if is_integer(final) and block(final) is None else "i32", "tl.int32")
+    return context.fix(f"Annotate `{name}` with {dtype}", (tree.span(parameter), f"{name}: {dtype}"))
+
+
 def _start_with(
     value: ast.expr, tree: UnitTree, name: str, initial: str, final: str, context: RuleContext
 ) -> Fix | None:
@@ -190,7 +202,8 @@ def _start_with(
         return None
     dtype = DTYPE_NAMES[scalar(final)]
     if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
-        shape = "(" + ", ".join(str(n) for n in sizes.shape) + ("," if len(sizes.shape) == 1 else "") + ")"
+        named = [_named_size(n, tree, context) for n in sizes.shape]
+        shape = "(" + ", ".join(named) + ("," if len(named) == 1 else "") + ")"
         return context.fix(f"Start `{name}` as a block of {dtype}", (span, f"tl.full({shape}, {text}, {dtype})"))
     first = block(initial)
     if first is None or first.shape != sizes.shape or scalar(initial) not in DTYPE_NAMES:
@@ -203,6 +216,19 @@ def _start_with(
     return context.fix(
         f"Convert `{name}` to {dtype} before the loop", (span, f"{parenthesised(value, text)}.to({dtype})")
     )
+
+
+def _named_size(size: int, tree: UnitTree, context: RuleContext) -> str:
+    """A size by the name of the only constexpr parameter of the kernel that has this value, else as a number."""
+    if context.is_kernel(tree.unit):
+        named = [
+            a.name
+            for a in context.specialization.arguments
+            if a.type == "constexpr" and isinstance(a.value, Mapping) and a.value.get("v") == size
+        ]
+        if len(named) == 1 and is_constexpr_annotation(getattr(tree.parameter(named[0]), "annotation", None)):
+            return named[0]
+    return str(size)
 
 
 def _convert_in_loop(

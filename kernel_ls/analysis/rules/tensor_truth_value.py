@@ -95,8 +95,11 @@ class TensorTruthValue(Rule):
         negated = context.node(match.span)
         if isinstance(negated, ast.UnaryOp) and _NOT.search(fault.text):
             text = context.tree(match.span.unit).source_of(negated.operand)
-            simple = isinstance(negated.operand, (ast.Name, ast.Call, ast.Attribute, ast.Subscript))
-            yield context.fix("Compare with 0", (match.span, f"({text} == 0)" if simple else f"(({text}) == 0)"))
+            if not isinstance(negated.operand, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)):
+                text = f"({text})"
+            above = context.tree(match.span.unit).parents.get(negated)
+            alone = isinstance(above, (ast.If, ast.While, ast.Assign, ast.keyword))
+            yield context.fix("Compare with 0", (match.span, f"{text} == 0" if alone else f"({text} == 0)"))
         if fault.exception == "WhileCondition" and (given is None or is_integer(given.type)):
             node = context.node(match.span)
             text = context.text(match.span)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 from triton.language import core
 
 from . import spans, typetext
+
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -146,6 +152,30 @@ def basic(generator: Any, node: ast.AST, event: str, statement: ast.AST | None =
         "callee": callee(generator, node),
         "statement": type(statement).__name__ if statement is not None else "",
     }
+
+
+def meant(generator: Any, node: ast.AST, error: BaseException) -> dict[str, Any]:
+    """Names that there are in place of one that there is not: attributes of an owner, parameters of a Triton function."""
+    text = str(error)
+    if isinstance(error, AttributeError) and isinstance(node, ast.Attribute):
+        owner = generator.values.get(place(node.value))
+        owner = owner.value if isinstance(owner, core.constexpr) else owner
+        # A program holds views of modules, which know what was read from them only.
+        owner = sys.modules.get(owner.__name__, owner) if isinstance(owner, ModuleType) else owner
+        return {"candidates": _near(node.attr, dir(owner))} if owner is not None else {}
+    unexpected = _UNEXPECTED.search(text) if isinstance(error, TypeError) and isinstance(node, ast.Call) else None
+    if unexpected is not None:
+        function = generator.values.get(place(node.func))  # type: ignore[attr-defined]
+        try:
+            names = list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            return {}
+        return {"candidates": _near(unexpected.group(1), names)}
+    return {}
+
+
+def _near(name: str, names: Iterable[str]) -> list[str]:
+    return difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], n=8, cutoff=0.6)
 
 
 def binding_problems(function: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, list[str]] | None:

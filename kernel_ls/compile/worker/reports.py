@@ -65,6 +65,7 @@ def report(generator: Any, error: BaseException, statement: ast.AST, trail: tupl
         return
     node = _failing_node(generator, error, statement, trail)
     given = facts.basic(generator, node, "statement" if isinstance(node, ast.stmt) else "expression", statement)
+    given.update(facts.meant(generator, node, cause))
     given.update(generator.take_pending())
     name = getattr(cause, "name", None)
     reason = getattr(cause, "reason", None)
