@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 from kernel_ls.analysis.features.snapshot import Snapshot
 from kernel_ls.compile.client import WorkerState
-from kernel_ls.errors import KernelLsError
 from kernel_ls.model import FileReport, Finding, Fix
 from kernel_ls.project import Project
 from kernel_ls.settings import Settings
@@ -35,16 +34,13 @@ class Background:
     Args:
         folder: the project's root.
         settings: the settings in force.
-        seen: called, in the caller's event loop, with a file's path and a snapshot of it that knows more than its check's.
 
     Raises:
         InterpreterNotFound: there is no such interpreter.
     """
 
-    def __init__(self, folder: Path, settings: Settings, seen: Callable[[str, Snapshot], None] | None = None) -> None:
+    def __init__(self, folder: Path, settings: Settings) -> None:
         self.settings = settings
-        self._seen = seen
-        self._listener = asyncio.get_running_loop() if seen is not None else None
         self._project = Project(folder, settings, collect=COLLECT)
         self._disk = FileSystemProvider([folder.as_posix()])
         self._buffers: dict[str, str] = {}
@@ -85,7 +81,7 @@ class Background:
             self._warming.cancel()
         if snapshot is not None:
             snapshot.prepare()
-            self._warming = asyncio.ensure_future(self._look_further(path, snapshot))
+            self._warming = asyncio.ensure_future(_warm(snapshot))
         self._checked.add(path)
         if self._learning is None:
             # The first findings may all come from the cache; what is typed next will not.
@@ -99,21 +95,6 @@ class Background:
             more = frozenset(path for path in self._checked if self._project.unread(path))
             for tell in self._told if more else ():
                 tell(more)
-
-    async def _look_further(self, path: str, snapshot: Snapshot) -> None:
-        """What can wait for the findings: parts of the snapshot, and the callers of helpers in other files."""
-        await _warm(snapshot)
-        if self._seen is None or self._listener is None:
-            return
-        try:
-            more = await self._project.with_callers(snapshot)
-        except KernelLsError:
-            return
-        if more is not None:
-            more.prepare()
-            with contextlib.suppress(RuntimeError):
-                self._listener.call_soon_threadsafe(self._seen, path, more)
-            await _warm(more)
 
     def snapshot(self, path: str) -> Snapshot | None:
         """See `session.Engine`."""

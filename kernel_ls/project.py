@@ -31,9 +31,6 @@ from kernel_ls.neighbours import Neighbours
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
 
-_MOST_CALLERS = 4
-"""Kernels of other files that are checked for the sake of the helpers of one."""
-
 ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 
@@ -180,36 +177,6 @@ class Project:
     def checks_as_well(self, paths: Iterable[str]) -> None:
         """Say which files are checked in the same run, so that no kernel is checked for the sake of another file's helper."""
         self.checker.checked_elsewhere = frozenset(paths)
-
-    async def with_callers(self, snapshot: Snapshot) -> Snapshot | None:
-        """A snapshot that also knows the helpers of its file that only kernels of other files use; None if it has none.
-
-        A helper's types are those of what its callers pass, so that one of these kernels is checked for each.
-        """
-        path = snapshot.path
-        wanted = self._not_covered(snapshot)
-        views: list[KernelView] = []
-        for other in sorted(self.workspace.dependents(path)) if wanted else ():
-            for root in self.checker.roots(other):
-                origins = self.workspace.program(root).origins.values()
-                lines = {o.first_line + 1 for o in origins if o.path == path} & wanted
-                if lines and len(views) < _MOST_CALLERS:
-                    check = await self.checker.check_kernel(root)
-                    views.append(KernelView(check.function, check.program, check.trials))
-                    wanted -= lines
-        if not views:
-            return None
-        return Snapshot(snapshot.document, (*snapshot.kernels, *views), snapshot.api)
-
-    def _not_covered(self, snapshot: Snapshot) -> set[int]:
-        """The lines of the jit functions of a snapshot's file that no kernel of its own reaches."""
-        reached = {
-            origin.first_line + 1
-            for view in snapshot.kernels
-            for origin in view.program.origins.values()
-            if origin.path == snapshot.path
-        }
-        return {f.jit.node.lineno for f in self.workspace.functions(snapshot.path)} - reached
 
     async def learn(self) -> bool:
         """Look through the folder for files that may launch or call jit functions of others; whether anything changed.

@@ -23,7 +23,6 @@ from pygls.lsp.server import LanguageServer
 
 from kernel_ls import __version__, convert, requests, settings
 from kernel_ls.analysis.features.inactive import Region
-from kernel_ls.analysis.features.snapshot import Snapshot
 from kernel_ls.analysis.positions import split_lines
 from kernel_ls.background import Background
 from kernel_ls.errors import UsageError
@@ -57,7 +56,7 @@ class KernelServer(LanguageServer):
         self.command_line = dict(command_line or {})
         self.section: Mapping[str, Any] = {}
         self.client_python = ""
-        self.session = Session(self, self._settings, self._open, root_of=root_of)
+        self.session = Session(self, self._settings, Background, root_of=root_of)
         self.texts: dict[str, str] = {}
         """The text of each open document, in the protocol's own notion of lines."""
         self._disk = FileSystemProvider()
@@ -69,14 +68,6 @@ class KernelServer(LanguageServer):
         self._told: set[str] = set()
         self.collector: Collector | None = None
         """None outside of a process of its own, whose garbage is others' affair as well."""
-
-    def _open(self, folder: Path, chosen: settings.Settings) -> Background:
-        return Background(folder, chosen, self._take)
-
-    def _take(self, path: str, snapshot: Snapshot) -> None:
-        """A snapshot that came after its check's findings."""
-        self.session.views.took(path, snapshot)
-        self.viewed(path)
 
     def _settings(self, folder: Path) -> settings.Settings:
         return settings.load(

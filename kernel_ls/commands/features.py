@@ -88,7 +88,6 @@ async def _view(arguments: argparse.Namespace, path: Path) -> View:
         await project.open()
         _, snapshot = await project.examine(path.as_posix())
         if snapshot is not None:
-            snapshot = await project.with_callers(snapshot) or snapshot
             for _ in snapshot.warm():
                 pass
     finally:
