@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from kernel_ls.model import Json, Program, UnitSpan
@@ -47,6 +48,8 @@ class Scope:
     names: dict[str, Abstract]
     globals: Mapping[str, Json]
     returned: list[Abstract] = field(default_factory=list)
+    unbound: set[str] = field(default_factory=set)
+    """Names that were read, or joined with what another way left, while the function had not bound them."""
 
 
 class CallFlow:
@@ -102,13 +105,7 @@ class CallFlow:
     def function_node(self, unit: str) -> ast.FunctionDef | None:
         """The parsed `def` of a unit."""
         if unit not in self._nodes:
-            found = None
-            try:
-                body = ast.parse(str(self.program.units.get(unit, {}).get("source", ""))).body
-                found = next((n for n in body if isinstance(n, ast.FunctionDef)), None)
-            except (SyntaxError, ValueError):
-                pass
-            self._nodes[unit] = found
+            self._nodes[unit] = _parsed(str(self.program.units.get(unit, {}).get("source", "")))
         return self._nodes[unit]
 
     def globals_of(self, unit: str) -> Mapping[str, Json]:
@@ -357,6 +354,9 @@ class CallFlow:
             elif role is Role.STORED:
                 stored.append(value)
             self._ask(role, value, node, f"{name}.{label}")
+        strides = next((v.items for _, label, v in roles if label == "strides" and v.items), ())
+        if name == "make_tensor_descriptor" and strides:
+            self.mark((o for o in strides[-1].base if o.depth == 0), Use.UNIT, node)
         for value in stored:
             if pointer is not None and name == "atomic_cas" and value.kind == "int":
                 # It compares bit by bit and converts nothing.
@@ -498,6 +498,15 @@ class CallFlow:
             access = ast.copy_location(ast.Attribute(node.args[0], positional[1].known, ast.Load()), node)
             return self.attribute(positional[0], access)
         return following(held)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(source: str) -> ast.FunctionDef | None:
+    """The first function of a unit's text. Nothing changes the tree, so that every run over a program shares it."""
+    try:
+        return next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)), None)
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _frozen(value: Abstract) -> Any:

@@ -8,7 +8,7 @@ summand of `a + b` is the pointer may only show further down.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def infer(program: Program, given: Mapping[str, Given]) -> Usage:
 def reached_arms(program: Program, given: Mapping[str, Given]) -> frozenset[Arm]:
     """The arms of compile-time tests that are generated under known constants."""
     numbers = frozenset(n for n, g in given.items() if g.pointer is False or g.constexpr)
-    return frozenset(Flow(program, given, frozenset(n for n, g in given.items() if g.pointer), numbers).run().arms)
+    return frozenset(_ArmFlow(program, given, frozenset(n for n, g in given.items() if g.pointer), numbers).run().arms)
 
 
 def _certain_numbers(usage: Usage, given: Mapping[str, Given]) -> Iterable[str]:
@@ -74,6 +74,9 @@ class Flow(CallFlow):
         self.pointers = pointers
         self.numbers = numbers
         self.steps = _STEPS
+        self._methods: dict[type[ast.expr], Any] = {}
+        self._marks: dict[Origin, dict[Mark, None]] = {}
+        """As `Usage.marks`, each in the order of their first note."""
         unit = program.units.get(program.kernel, {})
         self.order: dict[str, int] = {}
         node = self.function_node(program.kernel)
@@ -94,6 +97,7 @@ class Flow(CallFlow):
         except RecursionError:
             self.usage.truncated = True
         self.usage.truncated = self.usage.truncated or self.steps <= 0
+        self.usage.marks = {origin: list(marks) for origin, marks in self._marks.items()}
         return self.usage
 
     def parameter(self, name: str) -> Abstract:
@@ -125,11 +129,13 @@ class Flow(CallFlow):
 
     def mark(self, origins: Iterable[Origin], use: Use, node: ast.AST, detail: Any = None) -> None:
         """Note a use of each origin, once a place."""
+        mark: Mark | None = None
         for origin in origins:
-            marks = self.usage.marks.setdefault(origin, [])
-            mark = Mark(use, self.span(node), detail)
-            if len(marks) < 400 and mark not in marks:
-                marks.append(mark)
+            if mark is None:
+                mark = Mark(use, self.span(node), detail)
+            marks = self._marks.setdefault(origin, {})
+            if len(marks) < 400:
+                marks[mark] = None
 
     def demand(self, value: Abstract, use: Use, node: ast.AST, detail: Any = None) -> None:
         """Note that a value has to be of an element type class; every origin that its type follows has to be so."""
@@ -200,11 +206,12 @@ class Flow(CallFlow):
         elif isinstance(node, ast.For):
             self.for_(node)
         elif isinstance(node, ast.While):
-            for _ in range(2):
-                before = dict(self.scope.names)
+
+            def once() -> None:
                 self.test(node.test, decides=False)
                 self.block(node.body)
-                self.scope.names = _merge(before, self.scope.names)
+
+            self.twice(once)
         elif isinstance(node, ast.With):
             for item in node.items:
                 value = self.visit(item.context_expr)
@@ -236,7 +243,11 @@ class Flow(CallFlow):
         if not live:
             self.scope.names = before
             return False
-        self.scope.names = live[0] if len(live) == 1 else _merge(live[0], live[1])
+        if len(live) == 1:
+            self.scope.names = live[0]
+        else:
+            self.scope.unbound |= live[0].keys() ^ live[1].keys()
+            self.scope.names = _merge(live[0], live[1])
         return True
 
     def test(self, node: ast.expr, decides: bool) -> Abstract:
@@ -273,12 +284,29 @@ class Flow(CallFlow):
         else:
             value = self.visit(iterated)
             element = join(*value.items) if value.items else following([value])
-        for _ in range(2):
-            before = dict(self.scope.names)
+
+        def once() -> None:
             self.assign(node.target, element)
             self.block(node.body)
-            self.scope.names = _merge(before, self.scope.names)
+
+        self.twice(once)
         self.block(node.orelse)
+
+    def twice(self, once: Callable[[], None]) -> None:
+        """Follow a loop's body, and once more with what it left, unless that is what it began with."""
+        for _ in range(2):
+            before = dict(self.scope.names)
+            unbound, self.scope.unbound = self.scope.unbound, set()
+            once()
+            self.scope.names = _merge(before, self.scope.names)
+            settled = all(
+                before[name] is value if name in before else name not in self.scope.unbound
+                for name, value in self.scope.names.items()
+            )
+            self.scope.unbound |= unbound
+            self.scope.unbound |= self.scope.names.keys() - before.keys()
+            if settled:
+                break
 
     def product_factors(self, left: Abstract, right: Abstract) -> frozenset[str]:
         """What a product is a multiple of: a parameter that is a factor itself, before what its factors are multiples of."""
@@ -313,7 +341,9 @@ class Flow(CallFlow):
         self.steps -= 1
         if self.steps <= 0:
             return NOTHING
-        method = getattr(self, "visit_" + type(node).__name__, None)
+        method = self._methods.get(type(node), MISSING)
+        if method is MISSING:
+            method = self._methods[type(node)] = getattr(self, "visit_" + type(node).__name__, None)
         if method is None:
             value = following([self.visit(c) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)])
         else:
@@ -335,6 +365,7 @@ class Flow(CallFlow):
     def visit_Name(self, node: ast.Name) -> Abstract:
         if node.id in self.scope.names:
             return self.scope.names[node.id]
+        self.scope.unbound.add(node.id)
         if node.id in self.scope.globals:
             return of_wire(self.scope.globals[node.id])
         return Abstract(target={"k": "ref", "path": f"builtins.{node.id}"}, constant=True)
@@ -524,6 +555,27 @@ class Flow(CallFlow):
         """Note that one condition or division relates several constants."""
         if len(value.value) > 1:
             self.usage.related.add(value.value)
+
+
+class _ArmFlow(Flow):
+    """A run that only finds out which arms are reached: uses are not noted, since nothing that is followed hangs on them."""
+
+    def mark(self, origins: Iterable[Origin], use: Use, node: ast.AST, detail: Any = None) -> None:
+        """Note nothing."""
+
+    def demand(self, value: Abstract, use: Use, node: ast.AST, detail: Any = None) -> None:
+        """Note nothing."""
+
+    def note(self, node: ast.expr, value: Abstract) -> None:
+        """Note nothing."""
+
+    def factors(self, value: Abstract) -> frozenset[str]:
+        """Nothing: only marks say what a value is a multiple of."""
+        return frozenset()
+
+    def product_factors(self, left: Abstract, right: Abstract) -> frozenset[str]:
+        """Nothing, as `factors`."""
+        return frozenset()
 
 
 def _merge(first: Mapping[str, Abstract], second: Mapping[str, Abstract]) -> dict[str, Abstract]:

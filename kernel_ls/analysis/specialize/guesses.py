@@ -183,6 +183,11 @@ def runtime(usage: Usage, name: str, *, index: str = "") -> tuple[Candidate, ...
     uses = usage.uses(origin)
     if Use.DESCRIPTOR in uses:
         return _descriptor(usage, origin)
+    unit = usage.first(origin, Use.UNIT)
+    if unit is not None and not index:
+        # A launch that passes 1 makes it a constant, and no other is possible.
+        one = Candidate("constexpr", lit(1), detail=Use.UNIT.value, span=unit.span)
+        return (one, *scalar(usage, origin))
     elements = usage.details(origin, Use.TUPLE)
     if Use.TUPLE in uses and not index:
         return _tuple(usage, name, elements)
@@ -275,6 +280,8 @@ def constant(usage: Usage, name: str) -> tuple[Candidate, ...]:
     for detail in usage.details(origin, Use.OPTION):
         if isinstance(detail, tuple) and detail[-1] in _OPTIONS:
             return (*of(_OPTIONS[detail[-1]], Use.OPTION, f"passed as `{detail[-1]}`"), *none)
+    if Use.UNIT in uses:
+        return of((1,), Use.UNIT, Use.UNIT.value)
     sized = uses & {Use.SIZE, Use.UNROLL, Use.MATRIX, Use.CONSTANT}
     arithmetic = uses & {Use.NUMBER, Use.INDEX, Use.INTEGER, Use.BITS, Use.WITH}
     compared = [v for v in usage.details(origin, Use.COMPARED) if isinstance(v, (int, float))]

@@ -37,6 +37,7 @@ class Use(enum.Enum):
     SIZE = "the size of a block"
     UNROLL = "the bound of an unrolled loop"
     CONSTANT = "an argument that has to be constant"
+    UNIT = "the last stride of a tensor descriptor, which has to be 1"
     DTYPE = "used as an element type"
     TEST = "tested for truth"
     NONE = "compared with None"

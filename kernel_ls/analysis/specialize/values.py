@@ -85,6 +85,15 @@ class Abstract:
     @property
     def depends(self) -> frozenset[str]:
         """Every parameter whose type, shape or value this value's type, shape or constant follows."""
+        if not (self.items or self.members):
+            if not (self.kin or self.type_of or self.base):
+                return union((self.shape, self.value))
+            found = {o.root for o in self.kin}
+            if self.type_of:
+                found.update(o.root for o in self.type_of)
+            if self.base and self.base is not self.kin:
+                found.update(o.root for o in self.base)
+            return frozenset(found).union(self.shape, self.value)
         found = {o.root for o in self.kin} | {o.root for o in self.type_of} | {o.root for o in self.base}
         found |= self.shape | self.value
         for item in self.items or ():
