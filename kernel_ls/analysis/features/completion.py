@@ -126,7 +126,7 @@ _LEFT_OUT = frozenset({"handle", "type", "mangle", "to_ir", "codegen_name", "dty
 def _of_class(snapshot: Snapshot, owner: str, text: str) -> Iterator[Item]:
     """Members of a value, those that fit its type first."""
     for name in library.members(snapshot.api, owner):
-        if name in _LEFT_OUT:
+        if name in _LEFT_OUT or (owner == library.TENSOR and name in ("shape", "dtype")):
             continue
         found = library.entry(snapshot.api, f"{owner}.{name}") or {}
         if owner == library.TENSOR and not _fits(name, text):
@@ -143,7 +143,11 @@ def _of_class(snapshot: Snapshot, owner: str, text: str) -> Iterator[Item]:
             rank=1 if name in ("to", "shape", "dtype") else 2,
         )
     if owner == library.TENSOR:
-        yield Item("shape", "property", text, rank=1)
+        block = notation.tensor(text)
+        sizes = ", ".join(map(str, block.sizes)) if block is not None else ""
+        yield Item(
+            "shape", "property", f"({sizes},)" if block is not None and len(block.sizes) == 1 else f"({sizes})", rank=1
+        )
         yield Item("dtype", "property", f"dtype {notation.element(text)}", rank=1)
 
 
@@ -225,7 +229,8 @@ def _string_values(snapshot: Snapshot, lines: Sequence[str], position: Position)
     if not call.keyword:
         # A dictionary of `triton.Config({"BLOCK": 64})`: the meta-parameters of the kernels here.
         if call.name.endswith("Config"):
-            names = {p.name for f in snapshot.functions for p in f.parameters if p.is_constexpr}
+            kernels = [k.function for k in snapshot.kernels if k.function.path == snapshot.path]
+            names = {p.name for f in kernels for p in f.parameters if p.is_constexpr}
             return tuple(Item(n, "keyword", "meta-parameter", rank=0) for n in sorted(names))
         return ()
     path = called_path(snapshot, call, None)

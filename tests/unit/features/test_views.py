@@ -7,7 +7,7 @@ from pathlib import Path
 from checking import Bench
 from unit.features.feature_cases import MAIN, Checked, check
 
-from kernel_ls.analysis.features import lines
+from kernel_ls.analysis.features import lenses, lines
 from kernel_ls.model import Position
 from kernel_ls.views import Views
 
@@ -146,3 +146,16 @@ def test_rows_of_ttir_lead_back_to_lines(bench: Bench, tmp_path: Path) -> None:
 
 def test_text_that_is_no_mlir_has_no_operations() -> None:
     assert lines.read("not ( mlir }\n}\n\x00").functions == {}
+
+
+def test_a_pin_is_read_back_as_the_specialization_that_it_was_made_of(bench: Bench, tmp_path: Path) -> None:
+    free = TEXT.replace("# kernel-ls: spec x_ptr=*fp32 BLOCK=64\n# kernel-ls: spec x_ptr=*fp16 BLOCK=128\n", "")
+    view = _checked(bench, tmp_path, free).view.kernel("kernel")
+    assert view is not None
+    comment = lenses.pin(view.specializations[0])
+    pinned = _checked(bench, tmp_path, free.replace("@triton.jit\ndef kernel", f"{comment}\n@triton.jit\ndef kernel"))
+    again = pinned.view.kernel("kernel")
+    assert again is not None
+    first, second = view.specializations[0], again.specializations[0]
+    assert [(a.name, a.type, a.value) for a in first.arguments] == [(a.name, a.type, a.value) for a in second.arguments]
+    assert all(a.evidence.kind.value == "pin" for a in second.arguments)
