@@ -17,6 +17,8 @@ _OTHERS = 3
 """How many differing specializations are shown."""
 
 _TTIR_LINES = 12
+_HELPERS = 2
+_HELPER_LINES = 6
 _DOC_LINES = 14
 
 
@@ -276,9 +278,24 @@ def _ttir(path: list[ast.AST], function: JitFunction, reading: Reading) -> list[
     shown = [o.text.removesuffix("{").rstrip() for o in found[:_TTIR_LINES]]
     if len(found) > _TTIR_LINES:
         shown.append(f"… {len(found) - _TTIR_LINES} more")
-    helpers = [f"`{o.callee.partition('__')[0]}`" for o in found if o.callee]
-    note = f"\n\nIn helpers: {', '.join(dict.fromkeys(helpers))}" if helpers else ""
-    return ["TTIR\n```mlir\n" + "\n".join(shown) + "\n```" + note]
+    return ["TTIR\n```mlir\n" + "\n".join(shown) + "\n```", *_expanded(found, module)]
+
+
+def _expanded(operations: list[lines.Operation], module: lines.Module) -> list[str]:
+    """What the helpers that some operations call became, those of Triton's own library by name alone."""
+    blocks: list[str] = []
+    names: dict[str, None] = {}
+    for callee in dict.fromkeys(o.callee for o in operations if o.callee):
+        name = callee.partition("__")[0]
+        body = lines.of_function(module, callee)
+        if len(blocks) < _HELPERS and any(o.unit for o in body):
+            shown = [o.text.removesuffix("{").rstrip() for o in body[:_HELPER_LINES]]
+            if len(body) > _HELPER_LINES:
+                shown.append(f"… {len(body) - _HELPER_LINES} more")
+            blocks.append(f"In `{name}`\n```mlir\n" + "\n".join(shown) + "\n```")
+        else:
+            names.setdefault(f"`{name}`")
+    return [*blocks, *([f"In helpers: {', '.join(names)}"] if names else [])]
 
 
 def ttir_of(reading: Reading, unit: str, function: JitFunction, statement: ast.stmt) -> Iterator[lines.Operation]:

@@ -137,6 +137,14 @@ def of_lines(module: Module, unit: str, first: int, last: int) -> tuple[Operatio
     return tuple(o for o in module.operations if o.unit == unit and first <= o.line <= last and o.name != "tt.func")
 
 
+def of_function(module: Module, symbol: str) -> tuple[Operation, ...]:
+    """The operations of one function of a module, folded to what matters."""
+    rows = module.functions.get(symbol)
+    if rows is None:
+        return ()
+    return folded(o for o in module.operations if rows[0] < o.row < rows[1])
+
+
 def folded(operations: Iterable[Operation]) -> tuple[Operation, ...]:
     """What matters of some operations: nothing that nothing rests on, and no constants where there is anything else."""
     needed = [o for o in operations if o.needed]

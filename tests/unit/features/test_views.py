@@ -144,6 +144,19 @@ def test_rows_of_ttir_lead_back_to_lines(bench: Bench, tmp_path: Path) -> None:
     assert (loads[0].unit.rpartition(":")[2], loads[0].line) == ("kernel", 3)
 
 
+def test_the_helpers_of_a_line_are_expanded(bench: Bench, tmp_path: Path) -> None:
+    helper = "@triton.jit\ndef double(x):\n    return x * 2\n\n\n"
+    text = TEXT.replace("# kernel-ls: spec x_ptr=*fp32 BLOCK=64", helper + "# kernel-ls: spec x_ptr=*fp32 BLOCK=64")
+    text = text.replace("x * 2)", "double(x) + tl.sum(x))")
+    checked = _checked(bench, tmp_path, text)
+    line = next(n for n, t in enumerate(text.split("\n")) if "double(x) +" in t)
+    found = checked.view.hover(Position(line, text.split("\n")[line].index("double")))
+    assert found is not None
+    expanded = found.text.partition("In `case.double`\n```mlir\n")[2]
+    assert "arith.mulf" in expanded.partition("```")[0]
+    assert "In helpers: `triton.language.standard.sum`" in found.text
+
+
 def test_text_that_is_no_mlir_has_no_operations() -> None:
     assert lines.read("not ( mlir }\n}\n\x00").functions == {}
 
