@@ -221,6 +221,14 @@ def markup(text: str, *, markdown: bool) -> lsp.MarkupContent:
     return lsp.MarkupContent(lsp.MarkupKind.PlainText, _FENCE.sub("", text).replace("`", ""))
 
 
+def _words(text: str, *, markdown: bool) -> lsp.MarkupContent | str | None:
+    """Documentation, as a plain string for a client that shows no Markdown."""
+    if not text:
+        return None
+    found = markup(text, markdown=markdown)
+    return found if markdown else found.value
+
+
 def to_hint(hint: Hint, positions: Positions, path: str) -> lsp.InlayHint:
     """A hint; what a click and the pointer over it show is said when it is resolved."""
     data: dict[str, Any] = {"tooltip": hint.tooltip}
@@ -275,7 +283,7 @@ def to_item(item: Item, number: int, *, markdown: bool = True) -> lsp.Completion
         label=item.label,
         kind=_ITEM_KINDS.get(item.kind, lsp.CompletionItemKind.Value),
         detail=item.detail or None,
-        documentation=markup(item.doc, markdown=markdown) if item.doc else None,
+        documentation=_words(item.doc, markdown=markdown),
         insert_text=item.insert or None,
         sort_text=f"{item.rank}{number:04}",
     )
@@ -285,7 +293,7 @@ def to_signature(signature: Signature, *, markdown: bool = True) -> lsp.Signatur
     """The head of what is being called."""
     information = lsp.SignatureInformation(
         label=signature.label,
-        documentation=markup(signature.doc, markdown=markdown) if signature.doc else None,
+        documentation=_words(signature.doc, markdown=markdown),
         parameters=[lsp.ParameterInformation(label) for label in signature.parameters],
         active_parameter=signature.active,
     )

@@ -116,9 +116,10 @@ def _register_navigation(server: KernelServer) -> None:
             return []
         declaration = params.context.include_declaration
 
+        jit = await engine.ask(lambda p: navigation.jit_at(p.workspace, path, position))
+        files = await _read(engine, [jit.name] if jit is not None else [])
+
         def ask(project: Project) -> Sequence[Any]:
-            jit = navigation.jit_at(project.workspace, path, position)
-            files = _naming(project, [jit.name] if jit is not None else [])
             return navigation.references(project.workspace, path, position, files, declaration=declaration)
 
         found = await engine.ask(ask)
@@ -138,8 +139,9 @@ def _register_navigation(server: KernelServer) -> None:
         if engine is None:
             return []
 
+        files = await _read(engine, [key.rpartition(".")[2].partition("#")[0]])
+
         def ask(project: Project) -> Sequence[navigation.Caller]:
-            files = _naming(project, [key.rpartition(".")[2].partition("#")[0]])
             return navigation.incoming(project.workspace, project.checker.launches, path, key, files)
 
         found = await engine.ask(ask)
@@ -292,8 +294,14 @@ def _item(server: KernelServer, item: lsp.CallHierarchyItem) -> tuple[str, str, 
     return path, str(data.get("key", "")), engine if isinstance(engine, Background) else None
 
 
-def _naming(project: Project, names: Iterable[str]) -> list[str]:
-    return sorted(project.neighbours.naming(names))
+async def _read(engine: Background, names: Iterable[str]) -> list[str]:
+    """The files that name some jit functions, each read in a step of its own so that checks go on between two."""
+    wanted = list(names)
+    files = await engine.ask(lambda project: sorted(project.neighbours.naming(wanted)))
+    for file in files:
+        await engine.ask(lambda project, file=file: project.checker.launches.of_document(file))  # type: ignore[misc]
+        await engine.ask(lambda project, file=file: project.workspace.calls(file))  # type: ignore[misc]
+    return files
 
 
 def _markdown(formats: Sequence[lsp.MarkupKind] | None) -> bool:

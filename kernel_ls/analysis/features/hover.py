@@ -58,9 +58,9 @@ def hover(
     types: tuple[str, ...] = ()
     for reading in readings:
         node, place, types = _shown_node(path, reading, function)
-        if node is not None:
+        if types:
             break
-    if node is None:
+    if node is None or not types:
         return None
     elsewhere = reading is not active
     usual, active = active, reading
@@ -86,6 +86,10 @@ def _shown_node(
         place = place_of(node)
         if isinstance(node, ast.arg):
             place = (place[0], place[1], place[0], place[1] + len(node.arg.encode()))
+        if isinstance(node, ast.keyword) and node.arg is not None and depth == len(path) - 1:
+            # At the name of an argument: what is passed for it.
+            name = (place[0], place[1], place[0], place[1] + len(node.arg.encode()))
+            return node, name, reading.types.get(place_of(node.value), ())
         if isinstance(node, ast.stmt):
             return None, place, ()
         types = reading.types.get(place, ())
@@ -104,14 +108,16 @@ def _label(node: ast.AST) -> str:
         return node.arg
     if isinstance(node, ast.Attribute):
         return node.attr
-    return ""
+    return node.arg or "" if isinstance(node, ast.keyword) else ""
 
 
 def _head(
     snapshot: Snapshot, node: ast.AST, path: list[ast.AST], label: str, types: tuple[str, ...], reading: Reading
 ) -> list[str]:
     shown = notation.shown(types)
-    text = types[0]
+    text = types[0] if types else ""
+    if isinstance(node, ast.keyword):
+        return [_code(f"{label}={shown}")] if types else []
     if text.startswith("function ") or (isinstance(node, ast.Attribute) and _is_called(node, path)):
         owner = reading.at(node.value) if isinstance(node, ast.Attribute) else ()
         dotted = library.resolved(node, snapshot.imports, owner)
