@@ -23,7 +23,7 @@ from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
 
 COLLECT = ("reached", "types", "ttir")
-"""What an editor wants to know of every kernel. Types cost a tenth of the time of generation, TTIR a fiftieth more (`benchmarks/collect_cost.py`)."""
+"""What an editor wants to know of every kernel. Types cost a tenth of the time of generation, TTIR a few hundredths more (`benchmarks/collect_cost.py`)."""
 
 T = TypeVar("T")
 
