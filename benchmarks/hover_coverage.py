@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.corpora import ROOT, fetch, named
-from kernel_ls.analysis.features.snapshot import KernelView, Place, Reading, Snapshot, place_of
+from kernel_ls.analysis.features.places import Place, name_place, place_of
+from kernel_ls.analysis.features.snapshot import KernelView, Reading, Snapshot
 from kernel_ls.analysis.kernels import functions
 from kernel_ls.model import DEFAULT_TARGET, Job
 from kernel_ls.project import Project
@@ -53,9 +54,7 @@ def occurrences(reading: Reading) -> Iterator[Occurrence]:
             *(n for statement in function.node.body for n in _names(statement, reading, _rejected(reading, unit))),
         ]
         for node in nodes:
-            place = place_of(node)
-            if isinstance(node, ast.arg):
-                place = (place[0], place[1], place[0], place[1] + len(node.arg.encode()))
+            place = name_place(node) if isinstance(node, ast.arg) else place_of(node)
             name = node.arg if isinstance(node, ast.arg) else node.id
             yield Occurrence(reading.document.path, name, place, reading.types.get(place, ()), reading, unit)
 

@@ -9,7 +9,8 @@ from typing import Literal
 
 from kernel_ls.analysis.features import nodes, notation
 from kernel_ls.analysis.features.hover import evidence_text
-from kernel_ls.analysis.features.snapshot import Place, Reading, Snapshot, place_of
+from kernel_ls.analysis.features.places import name_place, place_of
+from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Location, Position, Span
 
@@ -52,7 +53,7 @@ def hints(
 def _of_function(function: JitFunction, reading: Reading, level: Level, rows: tuple[int, int]) -> Iterator[Hint]:
     lines = function.document.lines
     yield from _parameters(function, reading)
-    said = {a.arg: reading.types.get(_name_place(a), ()) for a in _arguments(function)}
+    said = {a.arg: reading.types.get(name_place(a), ()) for a in _arguments(function)}
     for statement in nodes.statements(function.node.body):
         if statement.lineno not in reading.reached:
             continue
@@ -78,7 +79,7 @@ def _parameters(function: JitFunction, reading: Reading) -> Iterator[Hint]:
     known = {a.name: a for a in reading.specialization.arguments} if own else {}
     defaults = {p.name: p.default for p in function.parameters}
     for node in _arguments(function):
-        types = reading.types.get(_name_place(node), ())
+        types = reading.types.get(name_place(node), ())
         if not types:
             continue
         argument = known.get(node.arg)
@@ -101,10 +102,6 @@ def _parameters(function: JitFunction, reading: Reading) -> Iterator[Hint]:
 def _arguments(function: JitFunction) -> list[ast.arg]:
     arguments = function.node.args
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-
-
-def _name_place(node: ast.arg) -> Place:
-    return (node.lineno, node.col_offset, node.lineno, node.col_offset + len(node.arg.encode()))
 
 
 def _values(types: tuple[str, ...]) -> str:

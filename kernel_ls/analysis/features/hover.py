@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernel_ls.analysis.features import library, lines, nodes, notation
-from kernel_ls.analysis.features.instances import instances
-from kernel_ls.analysis.features.snapshot import Place, Reading, Snapshot, place_of
+from kernel_ls.analysis.features.places import Place, name_place, place_of
+from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.positions import octets
 from kernel_ls.model import Argument, Location, Position, Span, Specialization
@@ -85,7 +85,7 @@ def _shown_node(
         node = path[depth]
         place = place_of(node)
         if isinstance(node, ast.arg):
-            place = (place[0], place[1], place[0], place[1] + len(node.arg.encode()))
+            place = name_place(node)
         if isinstance(node, ast.keyword) and node.arg is not None and depth == len(path) - 1:
             # At the name of an argument: what is passed for it.
             name = (place[0], place[1], place[0], place[1] + len(node.arg.encode()))
@@ -156,7 +156,7 @@ def _of_helper(reading: Reading, name: str) -> list[str]:
         if wire.get("role") not in ("jit", "gluon"):
             continue
         first = str(wire.get("source", "")).split("\n")[0].rstrip()
-        signatures = [str(i) for i in instances(reading, unit)]
+        signatures = [str(i) for i in reading.instances(unit)]
         shown = "\n".join(signatures[:6]) or first
         origin = reading.program.origins.get(unit)
         where = f"Defined in `{origin.path.rpartition('/')[2]}`, line {origin.first_line + 1}" if origin else ""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_ls.analysis.features import nodes, notation
-from kernel_ls.analysis.features.snapshot import Reading, Snapshot, place_of
+from kernel_ls.analysis.features.places import place_of
+from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Span
 

@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from kernel_ls.analysis.features import notation
-from kernel_ls.analysis.features.snapshot import Reading, Types, place_of
+from kernel_ls.analysis.features.places import Types, place_of
 from kernel_ls.analysis.specialize import value_text
+from kernel_ls.model import CompileResult, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +36,22 @@ def _parsed(source: str) -> ast.FunctionDef | None:
     return node if isinstance(node, ast.FunctionDef) else None
 
 
-def instances(reading: Reading, unit: str) -> list[Instance]:
+def instances(program: Program, result: CompileResult, unit: str) -> list[Instance]:
     """How a helper was called in one specialization of a kernel, each way once."""
-    wire = reading.program.units.get(unit, {})
+    wire = program.units.get(unit, {})
     node = _parsed(str(wire.get("source", "")))
     if node is None:
         return []
     name = str(wire.get("name", ""))
-    found = dict.fromkeys(_calls(reading, unit, name, node, wire.get("defaults") or {}))
+    found = dict.fromkeys(_calls(program, result, unit, name, node, wire.get("defaults") or {}))
     return list(found)
 
 
 def _calls(
-    reading: Reading, unit: str, name: str, node: ast.FunctionDef, defaults: Mapping[str, Any]
+    program: Program, result: CompileResult, unit: str, name: str, node: ast.FunctionDef, defaults: Mapping[str, Any]
 ) -> Iterator[Instance]:
-    for caller, rows in reading.attempt.result.types.items():
-        source = str(reading.program.units.get(caller, {}).get("source", ""))
+    for caller, rows in result.types.items():
+        source = str(program.units.get(caller, {}).get("source", ""))
         if name not in source:
             continue
         tree = _parsed(source)
@@ -60,17 +61,17 @@ def _calls(
         for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
             function = told.get(place_of(call.func), ())
             if any(t.rpartition(".")[2].removeprefix("function ") == name for t in function) and _is_it(
-                reading, caller, call.func, unit
+                program, caller, call.func, unit
             ):
-                result = told.get(place_of(call), ())
-                yield Instance(name, tuple(_bound(call, node, told, defaults)), notation.shown(result))
+                returned = told.get(place_of(call), ())
+                yield Instance(name, tuple(_bound(call, node, told, defaults)), notation.shown(returned))
 
 
-def _is_it(reading: Reading, caller: str, function: ast.expr, unit: str) -> bool:
+def _is_it(program: Program, caller: str, function: ast.expr, unit: str) -> bool:
     """Whether a name that is called may be this unit: what the caller's globals say, where they do."""
     if not isinstance(function, ast.Name):
         return True
-    value = (reading.program.units.get(caller, {}).get("globals") or {}).get(function.id)
+    value = (program.units.get(caller, {}).get("globals") or {}).get(function.id)
     return not isinstance(value, dict) or value.get("k") != "fn" or value.get("unit") == unit
 
 

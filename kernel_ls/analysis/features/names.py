@@ -8,13 +8,11 @@ annotated `constexpr`), or from where the name is read next.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 
 from kernel_ls.analysis.features import notation
+from kernel_ls.analysis.features.places import Place, Types, name_place, place_of
 from kernel_ls.model import Specialization
-
-Place = tuple[int, int, int, int]
-Types = Mapping[Place, tuple[str, ...]]
 
 
 def derived(
@@ -43,9 +41,9 @@ class _Names:
                 if isinstance(node.ctx, ast.Load):
                     self.loads.setdefault(node.id, []).append(node)
                 else:
-                    self.stores.setdefault(node.id, []).append(_place(node))
+                    self.stores.setdefault(node.id, []).append(place_of(node))
         for nodes in self.loads.values():
-            nodes.sort(key=_place)
+            nodes.sort(key=place_of)
         for places in self.stores.values():
             places.sort()
         self._parameters(function, given)
@@ -61,20 +59,20 @@ class _Names:
             argument = known.get(parameter.arg)
             if argument is not None:
                 types: tuple[str, ...] = (notation.argument(argument),)
-                read = self._read_next(parameter.arg, _place(parameter))
+                read = self._read_next(parameter.arg, place_of(parameter))
                 # What the generator holds for a type or a function says more than the value's own text.
                 if read and not types[0].startswith(("constexpr[", "*", "i", "u", "f", "b", "None")):
                     types = read
             else:
-                types = self._read_next(parameter.arg, _place(parameter))
+                types = self._read_next(parameter.arg, place_of(parameter))
             if types:
-                self.found[_name_place(parameter)] = types
+                self.found[name_place(parameter)] = types
 
     def _read_next(self, name: str, after: Place) -> tuple[str, ...]:
         """The types of a name where it is read next in the text, before it is stored again."""
         following = next((p for p in self.stores.get(name, ()) if p > after), None)
         for node in self.loads.get(name, ()):
-            place = _place(node)
+            place = place_of(node)
             if place > after and place in self.told:
                 # A statement reads before it stores: `x = x + 1` still reads what was there before.
                 return self.told[place] if following is None or place[0] <= following[0] else ()
@@ -118,20 +116,20 @@ class _Names:
                     self._store(item.optional_vars, self._told(item.context_expr))
 
     def _told(self, node: ast.AST) -> tuple[str, ...]:
-        return self.told.get(_place(node), ())
+        return self.told.get(place_of(node), ())
 
     def _assigned(self, value: ast.expr) -> tuple[str, ...]:
         return tuple(dict.fromkeys(notation.of_constant(t) for t in self._told(value)))
 
     def _loop_target(self, target: ast.expr, iterated: ast.expr, loop: ast.AST) -> None:
         for name in (n for n in ast.walk(target) if isinstance(n, ast.Name)):
-            inside = [n for n in self.loads.get(name.id, ()) if _inside(n, loop) and _place(n) in self.told]
+            inside = [n for n in self.loads.get(name.id, ()) if _inside(n, loop) and place_of(n) in self.told]
             if inside:
-                self.found[_place(name)] = self.told[_place(inside[0])]
+                self.found[place_of(name)] = self.told[place_of(inside[0])]
             elif isinstance(iterated, ast.Call):
                 counted = self._counted(iterated)
                 if counted:
-                    self.found[_place(name)] = counted
+                    self.found[place_of(name)] = counted
 
     def _counted(self, call: ast.Call) -> tuple[str, ...]:
         """The type of a loop's counter, from the bounds of its range."""
@@ -144,9 +142,9 @@ class _Names:
 
     def _store(self, target: ast.expr, types: tuple[str, ...]) -> None:
         if not types:
-            types = self._read_next(target.id, _place(target)) if isinstance(target, ast.Name) else ()
+            types = self._read_next(target.id, place_of(target)) if isinstance(target, ast.Name) else ()
         if isinstance(target, ast.Name) and types:
-            self.found[_place(target)] = types
+            self.found[place_of(target)] = types
         elif isinstance(target, (ast.Tuple, ast.List)):
             split = [p for p in (notation.parts(t) for t in types) if p is not None]
             for number, item in enumerate(target.elts):
@@ -173,23 +171,8 @@ def _expressions(node: ast.stmt) -> Iterator[ast.AST]:
         stack.extend(ast.iter_child_nodes(inner))
 
 
-def _place(node: ast.AST) -> Place:
-    return (
-        getattr(node, "lineno", 0),
-        getattr(node, "col_offset", 0),
-        getattr(node, "end_lineno", None) or 0,
-        getattr(node, "end_col_offset", None) or 0,
-    )
-
-
-def _name_place(parameter: ast.arg) -> Place:
-    """The place of a parameter's name, without its annotation."""
-    end = parameter.col_offset + len(parameter.arg.encode())
-    return (parameter.lineno, parameter.col_offset, parameter.lineno, end)
-
-
 def _inside(node: ast.AST, outer: ast.AST) -> bool:
-    place, around = _place(node), _place(outer)
+    place, around = place_of(node), place_of(outer)
     return around[:2] <= place[:2] and place[2:] <= around[2:]
 
 

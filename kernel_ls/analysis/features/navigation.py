@@ -15,7 +15,7 @@ from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment import ModuleValue, Workspace
 from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.features import nodes
-from kernel_ls.analysis.features.snapshot import place_of
+from kernel_ls.analysis.features.places import place_of
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.launches import LaunchIndex
 from kernel_ls.analysis.positions import octets, span_of

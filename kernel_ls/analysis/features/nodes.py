@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from kernel_ls.analysis.features.snapshot import Place, place_of
+from kernel_ls.analysis.features.places import Place, place_of
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.positions import octets, points
 from kernel_ls.model import Position, Span

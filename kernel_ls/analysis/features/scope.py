@@ -8,7 +8,8 @@ from typing import cast
 
 from kernel_ls.analysis.features import library, notation
 from kernel_ls.analysis.features.context import Call
-from kernel_ls.analysis.features.snapshot import Reading, Snapshot, place_of
+from kernel_ls.analysis.features.places import place_of
+from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.features.trail import Trail
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Position

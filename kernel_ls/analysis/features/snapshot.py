@@ -14,25 +14,11 @@ from functools import cached_property
 from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment import TritonApi
-from kernel_ls.analysis.features import lines, names
+from kernel_ls.analysis.features import instances, lines, names
+from kernel_ls.analysis.features.places import Place, Types, name_place, place_of
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.verdict import Attempt, Trial
 from kernel_ls.model import Program, Specialization, UnitOrigin
-
-Place = tuple[int, int, int, int]
-"""First line (1-based), UTF-8 byte column, last line, end column: what tells one node of a text from the others."""
-
-Types = Mapping[Place, tuple[str, ...]]
-
-
-def place_of(node: ast.AST) -> Place:
-    """The place of a node that has one."""
-    return (
-        getattr(node, "lineno", 0),
-        getattr(node, "col_offset", 0),
-        getattr(node, "end_lineno", None) or 0,
-        getattr(node, "end_col_offset", None) or 0,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +92,26 @@ class Reading:
             if function is not None and self.generated(function):
                 given = self.specialization if self.units[first] == self.program.kernel else None
                 found.update(names.derived(function.node, self.told, self.reached, given))
+                if given is None:
+                    self._passed(function, self.units[first], found)
         return found
+
+    def _passed(self, function: JitFunction, unit: str, found: dict[Place, tuple[str, ...]]) -> None:
+        """Add the types of a helper's parameters that it never reads: what its callers pass."""
+        arguments = function.node.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        unread = [a for a in every if name_place(a) not in found]
+        if not unread:
+            return
+        known = [dict(i.parameters) for i in self.instances(unit)]
+        for parameter in unread:
+            types = tuple(dict.fromkeys(k[parameter.arg] for k in known if k.get(parameter.arg)))
+            if types:
+                found[name_place(parameter)] = types
+
+    def instances(self, unit: str) -> list[instances.Instance]:
+        """How a helper was called, each way once."""
+        return instances.instances(self.program, self.attempt.result, unit)
 
     @cached_property
     def module(self) -> lines.Module:
