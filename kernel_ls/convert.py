@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types as lsp
 
+from kernel_ls.analysis import rules
 from kernel_ls.analysis.features.completion import Item
 from kernel_ls.analysis.features.hints import Hint
 from kernel_ls.analysis.features.hover import Hover
@@ -137,7 +138,7 @@ class Positions:
         return lsp.Diagnostic(
             range=self.to_range(finding.location.path, finding.location.span),
             message=message,
-            severity=_SEVERITIES[finding.severity],
+            severity=_severity(finding),
             code=finding.code,
             code_description=lsp.CodeDescription(page) if page else None,
             source=SOURCE,
@@ -153,6 +154,13 @@ class Positions:
                 "assumed": list(finding.assumed),
             },
         )
+
+
+def _severity(finding: Finding) -> lsp.DiagnosticSeverity:
+    rule = rules.registry().get(finding.code)
+    if rule is not None and rule.quiet and finding.severity is Severity.INFO:
+        return lsp.DiagnosticSeverity.Hint
+    return _SEVERITIES[finding.severity]
 
 
 def apply_change(

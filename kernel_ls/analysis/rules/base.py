@@ -162,6 +162,8 @@ class Rule(ABC):
     summary: ClassVar[str]
     severity: ClassVar[Severity] = Severity.ERROR
     priority: ClassVar[int] = 60
+    quiet: ClassVar[bool] = False
+    """Whether an editor shows it as a hint, without a mark among the problems: what holds of most kernels."""
 
     def match(self, fault: Fault, context: RuleContext) -> Match | None:
         """The rule's reading of a fault, or None where it is not this rule's."""

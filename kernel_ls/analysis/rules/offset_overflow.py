@@ -35,6 +35,7 @@ class OffsetOverflow(Rule):
     """
 
     code = "offset-overflow"
+    quiet = True
     summary = "an offset is computed in 32 bits, which large tensors pass"
     severity = Severity.INFO
     priority = 70
