@@ -10,6 +10,7 @@ A planted text that the code generator accepts under the kernel's own specializa
 from __future__ import annotations
 
 import argparse
+import ast
 import asyncio
 import collections
 import random
@@ -38,7 +39,7 @@ class Tally:
     uncategorised: int = 0
     fixed: int = 0
     extra: int = 0
-    by_operator: dict[str, list[int]] = field(default_factory=lambda: collections.defaultdict(lambda: [0, 0]))
+    by_operator: dict[str, list[int]] = field(default_factory=lambda: collections.defaultdict(lambda: [0, 0, 0]))
     missed: list[str] = field(default_factory=list)
 
 
@@ -94,10 +95,14 @@ async def _kernel(project: Project, check: KernelCheck, count: int, rng: random.
     seeds = seeding.choose(function.node, count, rng, _reached(check))
     if len(seeds) < count:
         return False
-    text = "\n".join(function.document.lines)
+    text, places = seeding.apply("\n".join(function.document.lines), seeds)
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
     shadow = Checker(
         project.compiler,
-        project.workspace.with_texts({function.path: seeding.apply(text, seeds)}),
+        project.workspace.with_texts({function.path: text}),
         project.checker.options,
     )
     functions = shadow.workspace.functions(function.path)
@@ -110,9 +115,10 @@ async def _kernel(project: Project, check: KernelCheck, count: int, rng: random.
     findings = [f for f in again.findings if f.severity is not Severity.INFO]
     tally.kernels += 1
     where = f"{Path(function.path).name}::{function.name}"
-    lines = {s.line for s in seeds}
-    for seed in seeds:
-        hits = [f for f in findings if f.location.path == function.path and f.location.span.start.line + 1 == seed.line]
+    lines = frozenset().union(*places)
+    for seed, where_to_look in zip(seeds, places, strict=True):
+        here = [f for f in findings if f.location.path == function.path]
+        hits = [f for f in here if f.location.span.start.line + 1 in where_to_look]
         tally.planted += 1
         tally.by_operator[seed.operator][0] += 1
         if not hits:
@@ -123,7 +129,11 @@ async def _kernel(project: Project, check: KernelCheck, count: int, rng: random.
         tally.by_operator[seed.operator][1] += 1
         tally.coded += any(f.code in seed.codes for f in hits)
         tally.uncategorised += all(f.code == "frontend-error" for f in hits)
-        tally.fixed += await _is_fixed(shadow, again, hits)
+        fixed = await _is_fixed(shadow, again, hits)
+        tally.fixed += fixed
+        tally.by_operator[seed.operator][2] += fixed
+        if not any(f.code in seed.codes for f in hits):
+            tally.missed.append(f"code {seed.operator} {where}:{seed.line} {seed.text!r}; {[f.code for f in hits]}")
     for finding in findings:
         if finding.location.path != function.path or finding.location.span.start.line + 1 not in lines:
             tally.extra += 1
@@ -172,8 +182,9 @@ def _print(tally: Tally, at_once: int) -> None:
     print(f"extra findings       {tally.extra} ({share(tally.extra, tally.found + tally.extra)} of all)")
     print(f"uncategorised        {share(tally.uncategorised, tally.planted)}")
     print(f"with a proved fix    {share(tally.fixed, tally.planted)}")
-    for name, (planted, found) in sorted(tally.by_operator.items()):
-        print(f"  {name:22} {found}/{planted}")
+    print("by operator: found of planted, with a proved fix")
+    for name, (planted, found, fixed) in sorted(tally.by_operator.items()):
+        print(f"  {name:24} {found}/{planted}  {fixed}")
 
 
 if __name__ == "__main__":

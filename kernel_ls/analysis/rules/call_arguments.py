@@ -43,7 +43,8 @@ class CallArguments(Rule):
         All; the parameters of Triton's own functions differ between versions.
 
     Fix and its safety:
-        Renames an unknown keyword to the nearest parameter, where one is near. It is a guess at what was meant.
+        Renames an unknown keyword to the nearest parameter, where one is near, and passes the caller's own variables of
+        the names that are missing. Both are guesses at what was meant.
     """
 
     code = "call-arguments"
@@ -107,6 +108,9 @@ class CallArguments(Rule):
         tree = context.tree(match.span.unit)
         call = tree.call_at(fault.span)
         extra = [str(n) for n in fault.facts.get("extra") or ()] or _from_text(fault.text)[1]
+        missing = [str(n) for n in fault.facts.get("missing") or ()]
+        if call is not None and missing and not extra:
+            yield _from_scope(call, missing, tree, context)
         if call is None or not extra:
             return
         near = _near(extra[0], fault, context)
@@ -115,6 +119,21 @@ class CallArguments(Rule):
                 start = tree.span(keyword)
                 name = UnitSpan(start.unit, start.line, start.column, start.line, start.column + len(extra[0].encode()))
                 yield context.fix(f"Rename to `{near}`", (name, near))
+
+
+def _from_scope(call: ast.Call, missing: list[str], tree: UnitTree, context: RuleContext) -> Fix | None:
+    """Pass what is missing from the caller's own variables of these names, where it has them all."""
+    if not all(tree.parameter(n) is not None or tree.assignments(n) for n in missing):
+        return None
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    added = ", ".join(f"{n}={n}" for n in missing)
+    if not given:
+        span = tree.span(call)
+        place = UnitSpan(span.unit, span.end_line, span.end_column - 1, span.end_line, span.end_column - 1)
+        return context.fix(f"Pass {_listed(missing)}", (place, added))
+    end = tree.span(max(given, key=lambda n: (n.lineno, n.col_offset)))
+    place = UnitSpan(end.unit, end.end_line, end.end_column, end.end_line, end.end_column)
+    return context.fix(f"Pass {_listed(missing)}", (place, f", {added}"))
 
 
 def _listed(names: list[str]) -> str:

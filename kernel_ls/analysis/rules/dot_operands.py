@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.facts import Operand, arguments, block, callee_name, scalar
-from kernel_ls.analysis.rules.syntax import UnitTree, shorten
-from kernel_ls.model import Fault, UnitSpan
+from kernel_ls.analysis.rules.edits import parenthesised
+from kernel_ls.analysis.rules.facts import Operand, arguments, block, callee_name, is_float, is_integer, scalar
+from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES, start_with
+from kernel_ls.analysis.rules.syntax import UnitTree, contains_name, shorten
+from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(
     r"Input shapes should have M|are not compatible for matmul|Both inputs must be either 2D or 3D|"
@@ -46,7 +50,9 @@ class DotOperands(Rule):
         All. The smallest sizes depend on version and target; 3.5 gives a wrong accumulator an empty message.
 
     Fix and its safety:
-        None: whether to pad, to transpose or to convert is the author's to say.
+        Converts one of two operands whose data types differ: an integer to the other's floating point type, else the
+        second to the first's. An accumulator that is made of zeros starts with the product's type. Whether to pad or to
+        transpose is the author's to say.
     """
 
     code = "dot-operands"
@@ -72,6 +78,33 @@ class DotOperands(Rule):
         )
         place = _place(fault, tree)
         return Match(place, _message(fault, left, right, acc, bare), related)
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        tree, given = context.tree(fault.span.unit), arguments(fault)
+        left, right = _role(given, 0, "input", "a", "lhs"), _role(given, 1, "other", "b", "rhs")
+        acc = _accumulator(given)
+        if left is None or right is None:
+            return
+        kinds = scalar(left.type), scalar(right.type)
+        if kinds[0] != kinds[1] and all(kind in DTYPE_NAMES for kind in kinds):
+            changed, kind = (left, kinds[1]) if is_integer(kinds[0]) and is_float(kinds[1]) else (right, kinds[0])
+            node = tree.node_at(changed.span) if changed.span is not None else None
+            if changed.span is not None and isinstance(node, ast.expr):
+                text = parenthesised(node, tree.text(changed.span))
+                dtype = DTYPE_NAMES[kind]
+                yield context.fix(
+                    f"Convert `{shorten(changed.source)}` to {dtype}", (changed.span, f"{text}.to({dtype})")
+                )
+        held = block(acc.type) if acc is not None else None
+        if acc is None or held is None or acc.origin is None or acc.origin.unit != tree.unit:
+            return
+        for first in (s for s in tree.assignments(acc.source) if isinstance(s, (ast.Assign, ast.AnnAssign))):
+            if first.value is not None and contains_name(first.value, acc.source):
+                continue
+            wanted = "i32" if kinds[0] == "i8" else "f32"
+            final = acc.type.replace(held.element, wanted)
+            if first.value is not None and held.element != wanted:
+                yield start_with(first.value, tree, acc.source, acc.type, final, context)
 
 
 def _is_dot(name: str, fault: Fault, context: RuleContext) -> bool:

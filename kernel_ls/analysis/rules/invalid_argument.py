@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.facts import arguments, callee, callee_name, is_float, operands
+from kernel_ls.analysis.rules.edits import nearest
+from kernel_ls.analysis.rules.facts import arguments, block, callee, callee_name, is_float, operands
 from kernel_ls.analysis.rules.incompatible_operands import floor_division
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
@@ -66,7 +67,8 @@ class InvalidArgument(Rule):
         All. Several such faults have an empty message in 3.5.
 
     Fix and its safety:
-        `//` for `/` in a loop's bounds; a comma for a tuple of one element in a block pointer's arguments.
+        `//` for `/` in a loop's bounds; the only axis of a block that has one; the word for an option that is nearly the
+        one given; a comma for a tuple of one element in a block pointer's arguments.
     """
 
     code = "invalid-argument"
@@ -99,6 +101,8 @@ class InvalidArgument(Rule):
                 if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
                     yield floor_division(division, tree, context)
             return
+        yield _only_axis(fault, node, tree, context)
+        yield _near_option(fault, node, context)
         if isinstance(node, ast.Call) and callee_name(fault) == "make_block_ptr":
             edits = [
                 (tree.span(k.value), f"{tree.source_of(k.value)},")
@@ -109,6 +113,28 @@ class InvalidArgument(Rule):
                 yield context.fix("Write tuples of one element", *edits)
 
 
+def _only_axis(fault: Fault, node: ast.AST, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """The axis of a block that has only one."""
+    kinds = [k for o in arguments(fault) if (k := block(o.type)) is not None]
+    written = node.operand if isinstance(node, ast.UnaryOp) else node
+    if not _AXIS.search(fault.text) or not kinds or any(len(k.shape) != 1 for k in kinds):
+        return None
+    return context.fix("Use axis 0", (tree.span(node), "0")) if isinstance(written, ast.Constant) else None
+
+
+def _near_option(fault: Fault, node: ast.AST, context: RuleContext) -> Fix | None:
+    """A word for an option that is nearly one of those that there are."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or not _OPTION.search(fault.text):
+        return None
+    near = nearest(node.value, _WORDS, few=True)
+    return context.fix(f"Use `{near}`", (context.tree(fault.span.unit).span(node), f'"{near}"')) if near else None
+
+
+_WORDS = (
+    *(".ca", ".cg", ".cv", ".cs", ".wb", ".wt"),
+    *("evict_first", "evict_last", "zero", "nan"),
+    *("acquire", "release", "acq_rel", "relaxed", "gpu", "cta", "sys", "rtne", "rtz"),
+)
 _REJECTIONS = (
     "ValueError",
     "AssertionError",

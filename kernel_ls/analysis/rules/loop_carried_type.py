@@ -107,7 +107,7 @@ class LoopCarriedType(Rule):
         value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
         yield _annotated(name, fault, tree, context)
         if value is not None and initial and final:
-            yield _start_with(value, tree, name, initial, final, context)
+            yield start_with(value, tree, name, initial, final, context)
         loop_statement = tree.statement(tree.node_at(match.span) or tree.module)
         yield _convert_in_loop(loop_statement, tree, name, initial, final, context)
 
@@ -182,7 +182,7 @@ def _annotated(name: str, fault: Fault, tree: UnitTree, context: RuleContext) ->
     return context.fix(f"Annotate `{name}` with {dtype}", (tree.span(parameter), f"{name}: {dtype}"))
 
 
-def _start_with(
+def start_with(
     value: ast.expr, tree: UnitTree, name: str, initial: str, final: str, context: RuleContext
 ) -> Fix | None:
     """Give the variable the loop's type from the start."""

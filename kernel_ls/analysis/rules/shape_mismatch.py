@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.edits import parenthesised
 from kernel_ls.analysis.rules.facts import Operand, arguments, block, callee_name, shape_text
 from kernel_ls.analysis.rules.syntax import shorten
-from kernel_ls.model import Fault, UnitSpan
+from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(
     r"incompatible dimensions|rank mismatch|the expanded size of the tensor|cannot change total number|"
@@ -46,7 +48,8 @@ class ShapeMismatch(Rule):
         All.
 
     Fix and its safety:
-        None: which of the shapes is meant is the author's to say.
+        `[:, None]` behind a block of one dimension, where its size is the other's number of rows and not that of its
+        columns. Else which of the shapes is meant is the author's to say.
     """
 
     code = "shape-mismatch"
@@ -86,6 +89,20 @@ class ShapeMismatch(Rule):
             )
             return Match(fault.span, message + ".", tuple(related))
         return Match(fault.span, _plain(text), tuple(related))
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        tree = context.tree(match.span.unit)
+        if not isinstance(tree.node_at(fault.span), (ast.BinOp, ast.Compare, ast.AugAssign)):
+            return
+        given = [o for o in arguments(fault) if block(o.type) is not None]
+        for flat, wide in ((a, b) for a in given for b in given if a is not b):
+            one, two = block(flat.type), block(wide.type)
+            if one is None or two is None or flat.span is None or (len(one.shape), len(two.shape)) != (1, 2):
+                continue
+            node = tree.node_at(flat.span)
+            if one.shape[0] == two.shape[0] != two.shape[1] and isinstance(node, ast.expr):
+                text = f"{parenthesised(node, tree.text(flat.span))}[:, None]"
+                yield context.fix(f"Use `{shorten(text)}`", (flat.span, text))
 
 
 def _scalar_pointer(fault: Fault, context: RuleContext) -> Match:

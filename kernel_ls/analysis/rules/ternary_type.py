@@ -8,6 +8,7 @@ from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import parenthesised
 from kernel_ls.analysis.rules.facts import block, is_float, is_integer, notation, scalar
 from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
+from kernel_ls.analysis.rules.syntax import UnitTree
 from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(r"Ternary expression with dynamic condition has inconsistent types (.+) and (.+)", re.DOTALL)
@@ -33,7 +34,8 @@ class TernaryType(Rule):
         All.
 
     Fix and its safety:
-        Writes an integer constant as a float, or converts the second value to the first one's type.
+        Writes an integer constant as a float, or converts the second value to the first one's type. Where neither value
+        touches memory, `tl.where` gives both a common type and shape.
     """
 
     code = "ternary-type"
@@ -58,23 +60,36 @@ class TernaryType(Rule):
         return Match(fault.span if expression is None else tree.span(expression), message, related)
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
-        then, other = _types(fault)
         tree = context.tree(fault.span.unit)
         node = tree.node_at(match.span)
-        if not isinstance(node, ast.IfExp) or (
-            block(then) != block(other) and (block(then) is None or block(other) is None)
-        ):
+        if not isinstance(node, ast.IfExp):
             return
-        for value, mine, theirs in ((node.body, then, other), (node.orelse, other, then)):
-            if isinstance(value, ast.Constant) and type(value.value) is int and is_integer(mine) and is_float(theirs):
-                yield context.fix(f"Write {value.value}.0", (tree.span(value), f"{value.value}.0"))
-        if scalar(then) in DTYPE_NAMES and scalar(other) in DTYPE_NAMES:
-            dtype = DTYPE_NAMES[scalar(then)]
-            text = tree.source_of(node.orelse)
-            if not isinstance(node.orelse, ast.Constant):
-                yield context.fix(
-                    f"Convert to {dtype}", (tree.span(node.orelse), f"{parenthesised(node.orelse, text)}.to({dtype})")
-                )
+        then, other = _types(fault)
+        if block(then) == block(other) or (block(then) is not None and block(other) is not None):
+            yield from _alike(node, then, other, tree, context)
+        if _harmless(node.body) and _harmless(node.orelse):
+            parts = ", ".join(tree.source_of(n) for n in (node.test, node.body, node.orelse))
+            yield context.fix("Use tl.where", (match.span, f"tl.where({parts})"))
+
+
+def _alike(node: ast.IfExp, then: str, other: str, tree: UnitTree, context: RuleContext) -> Iterable[Fix | None]:
+    """One of two values made what the other is."""
+    for value, mine, theirs in ((node.body, then, other), (node.orelse, other, then)):
+        if isinstance(value, ast.Constant) and type(value.value) is int and is_integer(mine) and is_float(theirs):
+            yield context.fix(f"Write {value.value}.0", (tree.span(value), f"{value.value}.0"))
+    if scalar(then) in DTYPE_NAMES and scalar(other) in DTYPE_NAMES and not isinstance(node.orelse, ast.Constant):
+        dtype, text = DTYPE_NAMES[scalar(then)], tree.source_of(node.orelse)
+        converted = f"{parenthesised(node.orelse, text)}.to({dtype})"
+        yield context.fix(f"Convert to {dtype}", (tree.span(node.orelse), converted))
+
+
+def _harmless(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated also where its value is not used: it touches no memory."""
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return all(isinstance(f, ast.Attribute) and f.attr in _PURE for f in calls)
+
+
+_PURE = frozenset(("zeros", "full", "to", "exp", "exp2", "log", "log2", "sqrt", "abs", "maximum", "minimum", "where"))
 
 
 def _types(fault: Fault) -> tuple[str, str]:

@@ -40,7 +40,8 @@ class UndefinedName(Rule):
         All.
 
     Fix and its safety:
-        Renames to the nearest name in scope, where one is near. It is a guess at what was meant.
+        Renames to the nearest name in scope, where one is near, or to Triton's function for a builtin of Python's. It is
+        a guess at what was meant.
     """
 
     code = "undefined-name"
@@ -94,7 +95,13 @@ class UndefinedName(Rule):
         near = _suggestion(fault, context.tree(fault.span.unit))
         if near:
             yield context.fix(f"Rename to `{near}`", (match.span, near))
+        own = _TRITONS.get(_name(fault))
+        if own is not None:
+            yield context.fix(f"Use {own}", (match.span, own))
 
+
+_TRITONS = {"abs": "tl.abs", "sum": "tl.sum", "sorted": "tl.sort"}
+"""Builtins of Python that the language has under its own name."""
 
 _PYTHON_BUILTINS = frozenset(
     [

@@ -151,6 +151,31 @@ class ControlFlowGenerator(NameGenerator):
             self._stripped[id(node)] = _ReturnsLost().visit(copy.deepcopy(node))
         return self._stripped[id(node)]
 
+    def visit_IfExp(self, node: Any) -> Any:
+        if self.unit is None:
+            return super().visit_IfExp(node)
+        # Triton gives each arm a block of its own and puts both into an operation at the end. After a fault they are left
+        # behind, and the region around them would have more blocks than a loop's body may.
+        made: list[Any] = []
+        outer = self.builder.__dict__.pop("create_block", None)
+        stock = self.builder.create_block
+
+        def create() -> Any:
+            made.append(stock())
+            return made[-1]
+
+        self.builder.create_block = create
+        try:
+            return super().visit_IfExp(node)
+        except Exception:
+            for block in reversed(made):
+                block.erase()
+            raise
+        finally:
+            del self.builder.create_block
+            if outer is not None:
+                self.builder.create_block = outer
+
     def visit_LostReturn(self, node: Any) -> None:
         span = spans.of(str(self.unit), node)
         given = {"event": "return", "types": [], "spans": [span], "in_loop": True, "operands": [], "callee": ""}

@@ -7,7 +7,7 @@ from typing import Any
 
 from triton.language import core
 
-from . import facts, spans, typetext
+from . import facts, guesses, spans, typetext
 from .tracking import TrackingGenerator
 from .unknown import UNKNOWN, Poisoned
 
@@ -63,4 +63,8 @@ class NameGenerator(TrackingGenerator):
         known = {n for n, v in self.lscope.items() if v is not UNKNOWN} | set(self.gscope) | set(self.builtin_namespace)
         given.update(name=node.id, candidates=sorted(known), **facts.bound_elsewhere(self, node.id, node))
         self.rec.fault(spans.of(str(self.unit), node), "NameError", str(error), "Name", given)
-        raise Poisoned
+        elsewhere = given["bound_under"] or given["bound_in_branch"]
+        meant = guesses.NOTHING if elsewhere else guesses.name(self, node.id)
+        if meant is guesses.NOTHING:
+            raise Poisoned
+        return meant

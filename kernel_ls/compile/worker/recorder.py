@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .spans import WireSpan
@@ -82,6 +84,19 @@ class Recorder:
                 "facts": facts,
             }
         )
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[Callable[[], bool]]:
+        """Forget the faults and notes that are found meanwhile; gives a function that says whether there were faults."""
+        faults, notes = len(self.faults), len(self.notes)
+        seen = set(self._seen_faults), set(self._seen_notes)
+        any_faults = False
+        try:
+            yield lambda: any_faults
+        finally:
+            any_faults = len(self.faults) > faults
+            del self.faults[faults:], self.notes[notes:]
+            self._seen_faults, self._seen_notes = seen
 
     def note(self, span: WireSpan, kind: str, text: str) -> None:
         """Keep a warning or a printed line, once."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import inspect
 import io
 import types
 from collections.abc import Callable, Iterator
@@ -19,8 +20,9 @@ from triton.compiler import code_generator
 from triton.compiler.errors import UnsupportedLanguageConstruct
 from triton.language import core
 
-from . import facts, references, regions, reports, spans, typetext, versions
-from .control_flow import ControlFlowGenerator, LostReturn, ReturnChecker, StockReturnChecker
+from . import evaluation, facts, functions, guesses, references, regions, reports, spans, typetext, versions
+from .control_flow import ControlFlowGenerator, ReturnChecker, StockReturnChecker
+from .guesses import Given
 from .recorder import Halted, Recorder
 from .tracking import Stock
 from .unknown import UNKNOWN, FaultedType, Poisoned
@@ -28,14 +30,6 @@ from .unknown import UNKNOWN, FaultedType, Poisoned
 _NOT_ALL_EVALUATED = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEEPEST = 60
 """Nested calls of jit functions that are followed; Triton itself ends in Python's own limit at about this depth."""
-
-
-class _Given(ast.expr):
-    """An expression that was evaluated already."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.value = value
 
 
 class RecoveringGenerator(ControlFlowGenerator):
@@ -54,7 +48,7 @@ class RecoveringGenerator(ControlFlowGenerator):
             if self.rec.wants_reached and spans.has_place(statement):
                 self.rec.reach(self.unit, spans.header_lines(statement))
             self._visit_statement(statement)
-            if isinstance(statement, (ast.Return, LostReturn)):
+            if isinstance(statement, ast.Return) and not self.scf_stack:
                 break
         if region is not None:
             regions.finish(self, region, stmts)
@@ -76,7 +70,8 @@ class RecoveringGenerator(ControlFlowGenerator):
 
     def _recover(self, statement: Any, error: Exception, point: Any, ended: bool) -> None:
         reports.report(self, error, statement, self._trail if self._seen is error else ())
-        if isinstance(reports.innermost(error), Poisoned) and spans.has_place(statement):
+        poisoned = isinstance(reports.innermost(error), Poisoned) and spans.has_place(statement)
+        if poisoned:
             self.rec.lose(str(self.unit), spans.header_lines(statement))
         self._seen, self._trail = None, ()
         self._set_insertion_point_and_loc(*point)
@@ -87,7 +82,12 @@ class RecoveringGenerator(ControlFlowGenerator):
             self.return_lost = True
         if isinstance(statement, ast.For) and self._generate_over_other_bounds(statement, point):
             return
-        self._look_at_other_names(statement)
+        if isinstance(statement, ast.If) and not poisoned and self._generate_under_other_test(statement, point):
+            return
+        if poisoned:
+            self._look_at_parts(statement)
+        else:
+            self._look_at_other_names(statement)
         for name in spans.stored_names(statement):
             self.forget(name)
 
@@ -100,6 +100,91 @@ class RecoveringGenerator(ControlFlowGenerator):
             if facts.place(name) not in self.values:
                 with contextlib.suppress(Exception):
                     self.visit(name)
+
+    def _look_at_parts(self, statement: Any) -> None:
+        """A statement that reads what has no value may have parts that do not, and these may be wrong by themselves."""
+        point = self._get_insertion_point_and_loc()
+        for field in ("value", "test", "iter"):
+            part = getattr(statement, field, None)
+            if isinstance(part, ast.expr):
+                self._look_at_part(statement, part)
+                self._set_insertion_point_and_loc(*point)
+
+    def _look_at_part(self, statement: Any, node: ast.expr) -> None:
+        before = len(self.scf_stack), len(self.regions), len(self.nodes), self.cur_node
+        try:
+            self.visit(node)
+            return
+        except Exception as error:
+            trail = self._trail if self._seen is error else ()
+            poisoned = isinstance(reports.innermost(error), Poisoned)
+            reports.report(self, error, statement, trail)
+            self._seen, self._trail = None, ()
+        del self.scf_stack[before[0] :], self.regions[before[1] :], self.nodes[before[2] :]
+        self.cur_node = before[3]
+        if not poisoned:
+            return
+        if isinstance(node, ast.IfExp):
+            self._look_at_part(statement, node.test)
+        elif isinstance(node, ast.BoolOp):
+            self._look_at_part(statement, node.values[0])
+        elif not isinstance(node, _NOT_ALL_EVALUATED):
+            for child in ast.iter_child_nodes(node):
+                inner = child.value if isinstance(child, ast.keyword) else child
+                if isinstance(inner, ast.expr) and spans.has_place(inner):
+                    self._look_at_part(statement, inner)
+            if isinstance(node, ast.Call):
+                self._look_at_call(statement, node)
+
+    def _look_at_call(self, statement: Any, node: ast.Call) -> None:
+        """Whether a call of Triton's some of whose arguments have no value could be bound at all."""
+        function = core._unwrap_if_constexpr(self.values.get(facts.place(node.func)))
+        spread = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        if function is None or spread or not core.is_builtin(function):
+            return
+        internal = {"_semantic", "_generator", "_builder"}
+        try:
+            parameters = inspect.signature(function)
+            taken = {n for n, p in parameters.parameters.items() if n in internal and p.default is p.empty}
+            parameters.bind(*node.args, **{str(k.arg): k for k in node.keywords}, **dict.fromkeys(taken))
+        except TypeError as error:
+            given = facts.basic(self, node, "expression", statement)
+            given.update(facts.meant(self, node, error))
+            if given.get("candidates") == []:
+                return  # not misspelt: the version that the call is meant for has it
+            text = f"{getattr(function, '__name__', '')}() {error}"
+            self.rec.fault(spans.of(str(self.unit), node), "TypeError", text, "Call", given)
+            return
+        except ValueError:
+            return
+        for call in guesses.accesses(self, node, function):
+            found = len(self.rec.faults)
+            try:
+                self.visit(call)
+            except Exception as error:
+                reports.report(self, error, statement, self._trail if self._seen is error else ())
+                self._seen, self._trail = None, ()
+            if len(self.rec.faults) > found:
+                return
+
+    def _generate_under_other_test(self, statement: ast.If, point: Any) -> bool:
+        """An `if` on a block is generated as if the block were one value, so that its arms are checked."""
+        test = self.values.get(facts.place(statement.test))
+        if not isinstance(test, core.tensor) or not test.type.is_block() or getattr(statement, "_made_up", False):
+            return False
+        again = copy.copy(statement)
+        again._made_up = True  # type: ignore[attr-defined]
+        again.test = ast.copy_location(Given(core.tensor(self.builder.get_int1(True), core.int1)), statement.test)
+        scope, defs = dict(self.lscope), dict(self.local_defs)
+        before = len(self.scf_stack), len(self.regions), len(self.nodes)
+        try:
+            self.visit(again)
+        except Exception:
+            del self.scf_stack[before[0] :], self.regions[before[1] :], self.nodes[before[2] :]
+            self.lscope, self.local_defs = scope, defs
+            self._set_insertion_point_and_loc(*point)
+            return False
+        return True
 
     def _generate_over_other_bounds(self, statement: ast.For, point: Any) -> bool:
         """A loop whose header failed is generated over made-up bounds, so that its body is checked."""
@@ -141,11 +226,26 @@ class RecoveringGenerator(ControlFlowGenerator):
         except Exception as error:
             if error is not self._seen:
                 self._seen, self._trail = error, tuple(self.nodes)
-            raise
+            value = self._instead(node, error)
+            if value is guesses.NOTHING:
+                raise
         finally:
             if self.nodes and self.nodes[-1] is node:
                 self.nodes.pop()
         return self._evaluated(node, value) if isinstance(node, ast.expr) else value
+
+    def _instead(self, node: Any, error: Exception) -> Any:
+        """What stands in for an expression whose own evaluation failed; the fault is recorded if there is such a value."""
+        if not isinstance(node, ast.expr) or not self._trail or self._trail[-1] is not node or not self.statements:
+            return guesses.NOTHING
+        trail = self._trail
+        value = guesses.value(self, node, error)
+        if value is not guesses.NOTHING:
+            reports.report(self, error, self.statements[-1], trail)
+            self._seen, self._trail = None, ()
+        else:
+            self._seen, self._trail = error, trail
+        return value
 
     def _evaluated(self, node: Any, value: Any) -> Any:
         if value is UNKNOWN:
@@ -199,7 +299,8 @@ class RecoveringGenerator(ControlFlowGenerator):
             raise Poisoned from None
         finally:
             self.rec.generators.pop()
-        if self.return_lost and not self.returned:
+        recursive = self.function_name in self.function_ret_types.recursive
+        if (self.return_lost or recursive) and not self.returned:
             self.ret_type = FaultedType()
         return None
 
@@ -240,7 +341,7 @@ class RecoveringGenerator(ControlFlowGenerator):
             if result is None:
                 result = value
             elif isinstance(result, core.tensor) or isinstance(value, core.tensor):
-                result = self.visit(ast.BinOp(_Given(result), ast.BitAnd(), _Given(value)))
+                result = self.visit(ast.BinOp(Given(result), ast.BitAnd(), Given(value)))
             else:
                 result = core.constexpr(bool(result) and bool(value))
         return result
@@ -255,7 +356,7 @@ class RecoveringGenerator(ControlFlowGenerator):
             if versions.modules_are_mapped_at_attributes():
                 owner = self._mapped(owner)
             return references.read_attribute(owner, node.attr)
-        given = ast.copy_location(ast.Attribute(_Given(owner), node.attr, node.ctx), node)
+        given = ast.copy_location(ast.Attribute(Given(owner), node.attr, node.ctx), node)
         return super().visit_Attribute(given)
 
     def _mapped(self, module: Any) -> Any:
@@ -265,7 +366,7 @@ class RecoveringGenerator(ControlFlowGenerator):
             module = replacements[module.__name__]
         return module
 
-    def visit__Given(self, node: _Given) -> Any:
+    def visit_Given(self, node: Given) -> Any:
         return node.value
 
     def visit_ListComp(self, node: Any) -> Any:
@@ -311,7 +412,23 @@ class RecoveringGenerator(ControlFlowGenerator):
         try:
             return core.constexpr(fn(*plain, **{k: core._unwrap_if_constexpr(v) for k, v in kws.items()}))
         except Exception:
-            raise Poisoned from None
+            return self._as_if_decorated(fn, args, kws)
+
+    def _as_if_decorated(self, fn: Any, args: Any, kws: Any) -> Any:
+        """What an undecorated function gives as a jit function; what would be wrong with it then is not said."""
+        hollow = getattr(fn, evaluation.BODY, (None, None, None))[2]
+        if hollow is None:
+            raise Poisoned
+        unit = str(self.rec.unit_of(fn))
+        with self.rec.aside() as found:
+            try:
+                made = functions.jit_function(unit, self.rec.sources[unit], hollow, {}, gluon=self.is_gluon)
+                value = self.call_JitFunction(made, args, kws)
+            except Exception:
+                raise Poisoned from None
+        if found():
+            raise Poisoned
+        return value
 
     def print_static(self, node: ast.Call, stock: Callable[[Any, ast.Call], Any]) -> Any:
         """`tl.static_print`: the text becomes a note at its call."""

@@ -52,8 +52,10 @@ class ReturnTypes(dict[str, Any]):
     def __init__(self) -> None:
         super().__init__()
         self.failures: dict[str, BaseException] = {}
+        self.recursive: set[str] = set()
 
     def __missing__(self, name: str) -> Any:
         if name in self.failures:
             return FaultedType(self.failures[name])
+        self.recursive.add(name)
         raise RecursionError("a jit function calls itself with the same types; recursion is not supported")
