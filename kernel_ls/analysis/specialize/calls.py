@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from kernel_ls.model import Json, Program, UnitSpan
 from . import library
 from .library import Gives, Role
 from .usage import Arm, Usage, Use
-from .values import MISSING, NONE, NOTHING, Abstract, Origin, following, join, of_wire, sequence
+from .values import MISSING, NONE, NOTHING, Abstract, Origin, following, join, of_wire, replace, sequence
 
 _DEPTH = 14
 

@@ -9,14 +9,27 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kernel_ls.model import Json, Program, UnitSpan
 
 from .calls import CallFlow, Scope
 from .usage import Arm, Mark, Test, Usage, Use
-from .values import MISSING, NONE, NOTHING, Abstract, Origin, following, join, literal, of_wire, sequence, union
+from .values import (
+    MISSING,
+    NONE,
+    NOTHING,
+    Abstract,
+    Origin,
+    following,
+    join,
+    literal,
+    of_wire,
+    replace,
+    sequence,
+    union,
+)
 
 _ROUNDS = 3
 _STEPS = 120_000
