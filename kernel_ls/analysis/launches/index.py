@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from kernel_ls.analysis.environment import Module, Workspace
 from kernel_ls.analysis.kernels import JitFunction
 
+from .kept import HostText, Kept, host_text
 from .model import Launch
 from .runs import Follower
 from .sites import may_launch
@@ -15,8 +16,8 @@ from .sites import may_launch
 class LaunchIndex:
     """Launches by file and by kernel.
 
-    What is found in a file is kept for as long as `Workspace.invalidate` has forgotten neither the file nor anything that it
-    read; nothing has to be told to the index.
+    What is found in a file is kept for as long as the host text of the file and of everything that was read for it is the
+    same (`kept`); nothing has to be told to the index.
 
     Args:
         workspace: the user's code.
@@ -29,8 +30,7 @@ class LaunchIndex:
         self.workspace = workspace
         self.known_paths: set[str] = set()
         self._found: dict[str, tuple[Module, tuple[Launch, ...]]] = {}
-        self._without: dict[str, str] = {}
-        """Texts in which nothing can be a launch."""
+        self._kept: dict[str, Kept] = {}
 
     def of_document(self, path: str) -> tuple[Launch, ...]:
         """Every launch that a file's text makes, in order of the text. Never raises.
@@ -45,9 +45,25 @@ class LaunchIndex:
             return ()
         known = self._found.get(path)
         if known is None or known[0] is not module:
-            found = Follower(self.workspace, document, module).launches()
+            kept = self._kept.get(path)
+            if kept is not None and kept.holds(self._host_text):
+                found = kept.moved(self._host_text, self._as_now)
+                # What follows from this file being read before is to follow still.
+                module.reads.update(kept.texts.keys() - {path})
+            else:
+                found = Follower(self.workspace, document, module).launches()
+                texts = {name: self._host_text(name) for name in self.workspace.dependencies(path)}
+                self._kept[path] = Kept({name: text for name, text in texts.items() if text is not None}, found)
             known = self._found[path] = (module, found)
         return known[1]
+
+    def _host_text(self, path: str) -> HostText | None:
+        document = self.workspace.document(path)
+        return host_text(document) if document is not None else None
+
+    def _as_now(self, kernel: JitFunction) -> JitFunction | None:
+        found = self.workspace.definitions(kernel.path).values()
+        return next((f for f in found if f.key == kernel.key), None)
 
     def is_indexed(self, path: str) -> bool:
         """Whether what `of_document` answers for a file is at hand."""
