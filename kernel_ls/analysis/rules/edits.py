@@ -52,3 +52,12 @@ def nearest(name: str, candidates: Iterable[str], *, few: bool = False) -> str:
     cutoff = 0.7 if few else 0.75 if len(name) > 4 else 0.8
     found = difflib.get_close_matches(name, pool, n=1, cutoff=cutoff)
     return found[0] if found else ""
+
+
+def harmless(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated also where its value is not used: it touches no memory."""
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return all(isinstance(f, ast.Attribute) and f.attr in _PURE for f in calls)
+
+
+_PURE = frozenset(("zeros", "full", "to", "exp", "exp2", "log", "log2", "sqrt", "abs", "maximum", "minimum", "where"))

@@ -16,7 +16,7 @@ _TEXT = re.compile(
     r"both operands of fdiv must have|fdiv requires floating-point|Nonrepresentable integer|"
     r"Only floating point clamp is supported|expected (?:integer type|matching operand types)|"
     r"unsupported operand type\(s\)|can't multiply sequence|can only concatenate|not supported between instances of|"
-    r"bad operand type for unary|values to unpack|operator '__\w+__' is not \(currently\) implemented on type|[Ll]ayout mismatch|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
+    r"bad operand type for unary|values to unpack|'\w+_type' object has no attribute 'scalar'|operator '__\w+__' is not \(currently\) implemented on type|[Ll]ayout mismatch|cannot cast .+ to |approx division requires|cannot unpack non-iterable",
     re.DOTALL,
 )
 _NOT_UNPACKED = re.compile(r"'(?:tensor|block|constexpr|dtype|NoneType)' object has no attribute 'values'|non-iterable")

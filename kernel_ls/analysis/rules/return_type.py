@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.facts import notation, spans
-from kernel_ls.model import Fault
+from kernel_ls.analysis.rules.edits import parenthesised
+from kernel_ls.analysis.rules.facts import block, notation, scalar, spans
+from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
+from kernel_ls.model import Fault, Fix
 
 _TEXTS = (
     re.compile(r"Inconsistent return types: (.+) and (.+)", re.DOTALL),
@@ -40,7 +43,8 @@ class ReturnType(Rule):
         All.
 
     Fix and its safety:
-        None: which type is meant is the author's to say.
+        Writes an integer constant as a float where the other value is one, or converts the later value to the first
+        one's data type.
     """
 
     code = "return-type"
@@ -67,3 +71,30 @@ class ReturnType(Rule):
         else:
             message = "This `return` gives another type than the other one; a jit function has one result type."
         return Match(place, message.replace("void", "nothing"), related)
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        tree = context.tree(match.span.unit)
+        places, types = spans(fault.facts.get("spans")), [str(t) for t in fault.facts.get("types") or ()]
+        here = tree.node_at(match.span)
+        if len(places) != len(types) or len(types) < 2 or not isinstance(here, ast.Return) or here.value is None:
+            return
+        first = tree.node_at(places[0])
+        kinds = _kind(types[0]), _kind(types[-1])
+        pairs = ((here.value, kinds[0]), (first.value if isinstance(first, ast.Return) else None, kinds[1]))
+        for value, other in pairs:
+            if isinstance(value, ast.Constant) and type(value.value) is int and other == "f32":
+                yield context.fix(f"Write {value.value}.0", (tree.span(value), f"{value.value}.0"))
+        one, two = block(kinds[0]), block(kinds[1])
+        same = (one.shape if one else ()) == (two.shape if two else ())
+        if same and scalar(kinds[0]) in DTYPE_NAMES and not isinstance(here.value, ast.Constant):
+            dtype, text = DTYPE_NAMES[scalar(kinds[0])], tree.source_of(here.value)
+            converted = f"{parenthesised(here.value, text)}.to({dtype})"
+            yield context.fix(f"Convert to {dtype}", (tree.span(here.value), converted))
+
+
+def _kind(type_text: str) -> str:
+    """The type that a returned value has at run time: a constant becomes a value of its own."""
+    found = re.fullmatch(r"constexpr\[(.+)\]", type_text)
+    if found is None:
+        return type_text
+    return "i32" if re.fullmatch(r"-?\d+", found.group(1)) else "f32"

@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.edits import harmless, parenthesised
 from kernel_ls.analysis.rules.facts import is_block, is_integer, operand
-from kernel_ls.analysis.rules.syntax import shorten
+from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix
 
 _BLOCK = re.compile(r"Boolean value of Tensor with more than one value is ambiguous")
@@ -38,7 +39,7 @@ class TensorTruthValue(Rule):
         All. A `while` on an integer prints a module and gives no position before 3.9, which converts it.
 
     Fix and its safety:
-        `while n:` becomes `while n != 0:`, and `not n` becomes `n == 0`, which mean the same.
+        An `if` on a block whose arms assign one name becomes `tl.where`, and one that only stores becomes a `mask=`. `while n:` becomes `while n != 0:`, and `not n` becomes `n == 0`, which mean the same.
     """
 
     code = "tensor-truth-value"
@@ -92,6 +93,11 @@ class TensorTruthValue(Rule):
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         given = operand(fault, "test", "cond", "operand")
+        tree = context.tree(match.span.unit)
+        test = tree.node_at(match.span)
+        branch = tree.parents.get(test) if test is not None else None
+        if _BLOCK.search(fault.text) and isinstance(branch, ast.If) and branch.test is test:
+            yield _selected(branch, tree, context)
         negated = context.node(match.span)
         if isinstance(negated, ast.UnaryOp) and _NOT.search(fault.text):
             text = context.tree(match.span.unit).source_of(negated.operand)
@@ -107,3 +113,41 @@ class TensorTruthValue(Rule):
                 yield context.fix("Compare with 0", (match.span, f"{text} != 0"))
             else:
                 yield context.fix("Compare with 0", (match.span, f"({text}) != 0"))
+
+
+def _selected(branch: ast.If, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """An `if` on a block as a selection, where its arms do one thing that touches no memory beside what is selected."""
+    text = tree.source_of(branch.test)
+    done = branch.body[0]
+    if isinstance(tree.parents.get(branch), ast.If) and tree.text(tree.span(branch)).startswith("elif"):
+        return None
+    if len(branch.body) != 1 or len(branch.orelse) > 1 or "#" in tree.source_of(branch):
+        return None  # a comment of the author's would be lost
+    if isinstance(done, ast.Expr) and isinstance(done.value, ast.Call) and not branch.orelse:
+        call = done.value
+        stores = isinstance(call.func, ast.Attribute) and call.func.attr == "store" and len(call.args) == 2
+        if stores and not call.keywords:
+            arguments = ", ".join(tree.source_of(a) for a in call.args)
+            whole = f"{tree.source_of(call.func)}({arguments}, mask={text})"
+            return context.fix("Store under a mask", (tree.span(branch), whole))
+        return None
+    then = _assigned(done, tree)
+    other = _assigned(branch.orelse[0], tree) if branch.orelse else (then[0], then[0]) if then else None
+    if then is None or other is None or then[0] != other[0]:
+        return None
+    return context.fix("Use tl.where", (tree.span(branch), f"{then[0]} = tl.where({text}, {then[1]}, {other[1]})"))
+
+
+def _assigned(statement: ast.stmt, tree: UnitTree) -> tuple[str, str] | None:
+    """The name that a statement assigns and the text of its new value."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) and harmless(statement.value):
+        name, value = statement.target.id, tree.source_of(statement.value)
+        sign = _SIGNS.get(type(statement.op))
+        return (name, f"{name} {sign} {parenthesised(statement.value, value)}") if sign else None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and harmless(statement.value):
+        target = statement.targets[0]
+        return (target.id, tree.source_of(statement.value)) if isinstance(target, ast.Name) else None
+    return None
+
+
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|"}

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.edits import parenthesised
+from kernel_ls.analysis.rules.edits import harmless, parenthesised
 from kernel_ls.analysis.rules.facts import block, is_float, is_integer, notation, scalar
 from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
 from kernel_ls.analysis.rules.syntax import UnitTree
@@ -67,7 +67,7 @@ class TernaryType(Rule):
         then, other = _types(fault)
         if block(then) == block(other) or (block(then) is not None and block(other) is not None):
             yield from _alike(node, then, other, tree, context)
-        if _harmless(node.body) and _harmless(node.orelse):
+        if harmless(node.body) and harmless(node.orelse):
             parts = ", ".join(tree.source_of(n) for n in (node.test, node.body, node.orelse))
             yield context.fix("Use tl.where", (match.span, f"tl.where({parts})"))
 
@@ -81,15 +81,6 @@ def _alike(node: ast.IfExp, then: str, other: str, tree: UnitTree, context: Rule
         dtype, text = DTYPE_NAMES[scalar(then)], tree.source_of(node.orelse)
         converted = f"{parenthesised(node.orelse, text)}.to({dtype})"
         yield context.fix(f"Convert to {dtype}", (tree.span(node.orelse), converted))
-
-
-def _harmless(node: ast.expr) -> bool:
-    """Whether an expression may be evaluated also where its value is not used: it touches no memory."""
-    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
-    return all(isinstance(f, ast.Attribute) and f.attr in _PURE for f in calls)
-
-
-_PURE = frozenset(("zeros", "full", "to", "exp", "exp2", "log", "log2", "sqrt", "abs", "maximum", "minimum", "where"))
 
 
 def _types(fault: Fault) -> tuple[str, str]:
