@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from kernel_ls.analysis import positions
-from kernel_ls.analysis.rules.syntax import UnitTree
+from kernel_ls.analysis.rules.syntax import UnitTree, unit_tree
 from kernel_ls.model import (
     DEFAULT_TARGET,
     CompileResult,
@@ -96,7 +96,7 @@ class RuleContext:
         """The syntax tree of one unit's text (an empty one where the program has no such unit)."""
         if unit not in self._trees:
             source = self.program.units[unit].get("source", "") if unit in self.program.units else ""
-            self._trees[unit] = UnitTree(unit, source)
+            self._trees[unit] = unit_tree(unit, source)
         return self._trees[unit]
 
     def node(self, span: UnitSpan) -> ast.AST | None:

@@ -80,6 +80,8 @@ class CallArguments(Rule):
         if not (missing or extra or double):
             missing, extra, double = _from_text(fault.text)
         message = ""
+        if missing and extra and _near(extra[0], fault, context) in missing:
+            missing = []  # it is there, under a name that is misspelt
         if missing:
             message = f"`{function}` is called without {_listed(missing)}."
         elif double:
@@ -96,10 +98,10 @@ class CallArguments(Rule):
             place = _keyword(call, extra[0], tree) or place
         else:
             text = " ".join(fault.text.split()).rstrip(".")
-            text = re.sub(r"^[\w.]+\(\) ", "", text)
+            text = re.sub(r"^(?:[\w.]+\(\)|`static_assert`) ", "", text)
             message = (
                 f"`{function}` {text}."
-                if text.startswith(("takes", "got", "missing", "expected"))
+                if text.startswith(("takes", "got", "missing", "expected", "requires"))
                 else f"`{function}`: {text}."
             )
         return Match(place, message, tuple(related))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from kernel_ls.analysis.rules.base import RuleContext
 from kernel_ls.analysis.rules.syntax import UnitTree, dotted, is_constexpr_annotation
@@ -255,9 +256,12 @@ def flow_of(unit: str, context: RuleContext) -> Flow | None:
                 wide=type_ in ("i64", "u64"),
                 pointer=str(type_).startswith("*"),
             )
-    flow = Flow(tree, names)
-    flow.run(tree.function.body)
-    return flow
+    key = ("flow", tuple(names.items()))
+    known = tree.memo.get(key)
+    if known is None:
+        known = tree.memo[key] = Flow(tree, names)
+        known.run(tree.function.body)
+    return cast("Flow", known)
 
 
 def is_reached(node: ast.AST, tree: UnitTree, result: CompileResult) -> bool:

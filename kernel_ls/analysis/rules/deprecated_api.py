@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.syntax import shorten
 from kernel_ls.model import Fault, Note, Severity
 
 _REMOVED = re.compile(r"\bhave been removed\b|\bhas been removed\b|is no longer supported|was removed in")
@@ -56,4 +57,9 @@ class DeprecatedApi(Rule):
         if note.kind != "warning" or not _DEPRECATED.search(note.text):
             return None
         text = " ".join(note.text.split())
+        tree = context.tree(note.span.unit)
+        call = tree.call_at(note.span)
+        if "tl.where with a non-boolean condition" in text and call is not None and call.args:
+            shown = shorten(tree.source_of(call.args[0]))
+            text = f"The condition `{shown}` of `tl.where` is no boolean, which Triton is going to reject; compare it: `{shown} != 0`."
         return Match(note.span, text, tags=("deprecated",))

@@ -25,9 +25,10 @@ class Operand:
     def described(self) -> str:
         """`` `x` (tensor<64xf32>)``, or with a constant's value in place of its type."""
         text = self.source if len(self.source) <= 40 else self.source[:37] + "..."
+        kind = plain_layouts(self.type)
         if self.value is not None and self.value != text:
             return f"`{text}` (the constant {self.value})"
-        return f"`{text}` ({self.type})" if self.value is None else f"`{text}`"
+        return f"`{text}` ({kind})" if self.value is None else f"`{text}`"
 
 
 def to_span(value: Json) -> UnitSpan | None:
@@ -161,6 +162,39 @@ def is_runtime(type_text: str) -> bool:
 def shape_text(shape: tuple[int, ...]) -> str:
     """`(64, 32)` or `(64,)`, as a person writes a shape."""
     return "(" + ", ".join(str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def brief(text: str) -> str:
+    """A text in which layouts are named without what they are made of: `tensor<64xf32, BlockedLayout(...)>`."""
+    out, at = "", 0
+    for found in re.finditer(r"\w*Layout\(", text):
+        if found.start() < at:
+            continue
+        depth, end = 1, found.end()
+        while end < len(text) and depth:
+            depth += (text[end] == "(") - (text[end] == ")")
+            end += 1
+        out += text[at : found.end()] + "...)"
+        at = end
+    return out + text[at:]
+
+
+_DEFAULTS = re.compile(r", (?:ctas_per_cga|cta_split_num|cta_order|cga_layout)=\[[\d, ]*\]")
+
+
+def plain_layouts(text: str) -> str:
+    """A text whose layouts are without what concerns clusters of blocks, which nearly all leave as it is."""
+    return _DEFAULTS.sub("", text)
+
+
+def described_type(type_text: str) -> str:
+    """A type as a sentence says it: of a constant its value and what it becomes at run time."""
+    found = re.fullmatch(r"constexpr\[(.+)\]", type_text, re.DOTALL)
+    if found is None:
+        return brief(type_text)
+    value = found.group(1)
+    kind = "i32" if re.fullmatch(r"-?\d+", value) else "f32" if re.fullmatch(r"-?[\d.]+(?:e-?\d+)?", value) else ""
+    return f"the constant {value}" + (f" ({kind})" if kind else "")
 
 
 def notation(type_text: str) -> str:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterable
+
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.model import Note, Severity
+from kernel_ls.model import Fix, Note, Severity
 
 
 class FrontendWarning(Rule):
@@ -25,7 +28,7 @@ class FrontendWarning(Rule):
         All.
 
     Fix and its safety:
-        None.
+        `.item()` for a condition that is a block of one element, which means the same.
     """
 
     code = "frontend-warning"
@@ -36,4 +39,15 @@ class FrontendWarning(Rule):
     def match_note(self, note: Note, context: RuleContext) -> Match | None:
         if note.kind != "warning":
             return None
-        return Match(note.span, " ".join(note.text.split()))
+        text = " ".join(note.text.split())
+        tree = context.tree(note.span.unit)
+        node = tree.node_at(note.span)
+        holder = tree.enclosing(node, ast.If) if node is not None else None
+        if text.startswith("If conditional called with multidimensional Tensor") and isinstance(holder, ast.If):
+            test = tree.source_of(holder.test)
+            return Match(tree.span(holder.test), f"`{test}` is a block of one element; write `({test}).item()`.")
+        return Match(note.span, text)
+
+    def note_fixes(self, note: Note, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        if match.message.endswith(".item()`."):
+            yield context.fix("Take the only element", (match.span, f"({context.text(match.span)}).item()"))

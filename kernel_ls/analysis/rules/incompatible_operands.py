@@ -75,10 +75,11 @@ class IncompatibleOperands(Rule):
         left = next((o for o in given if o.role == "left"), given[0] if given else None)
         right = next((o for o in given if o.role == "right"), given[1] if len(given) > 1 else None)
         if isinstance(node, (ast.BinOp, ast.Compare, ast.AugAssign)) and left is not None and right is not None:
-            return Match(place, _binary(left, right, fault.text), related)
+            return Match(place, _binary(left, right, fault.text, _sign(node)), related)
         if isinstance(node, ast.UnaryOp):
-            shown = f" ({given[0].type})" if given and given[0].type else ""
-            return Match(place, f"`{shorten(tree.source_of(node.operand))}`{shown} has no such operator.", related)
+            shown = f" ({given[0].type})" if given and given[0].type and given[0].value is None else ""
+            text = f"The operator `{_sign(node)}` cannot take `{shorten(tree.source_of(node.operand))}`{shown}."
+            return Match(place, text, related)
         if _NONE.search(fault.text):
             return Match(place, _no_value(node, given, tree), related)
         if left is not None and right is not None and len(given) == 2 and isinstance(node, ast.Call):
@@ -196,7 +197,39 @@ def _divisions(fault: Fault, tree: UnitTree) -> list[ast.BinOp]:
     return list(dict.fromkeys(found))
 
 
-def _binary(left: Operand, right: Operand, text: str) -> str:
+_SIGNS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+    ast.Not: "not",
+}
+
+
+def _sign(node: ast.BinOp | ast.AugAssign | ast.Compare | ast.UnaryOp) -> str:
+    """How an operator is written."""
+    return _SIGNS.get(type(node.ops[0] if isinstance(node, ast.Compare) else node.op), "")
+
+
+def _binary(left: Operand, right: Operand, text: str, sign: str) -> str:
     for pointer, other in ((left, right), (right, left)):
         if is_pointer(pointer.type) and is_float(other.type):
             message = f"{other.described} is a float and cannot be added to the pointer {pointer.described}."
@@ -216,7 +249,7 @@ def _binary(left: Operand, right: Operand, text: str) -> str:
         return f"{constant.value or constant.source} does not fit into {other.type}, the type of `{shorten(other.source)}`."
     if "negative scalar" in text:
         return f"{left.described} and {right.described}: an unsigned block and a negative constant; cast one of them."
-    return f"{left.described} and {right.described} do not go with this operator."
+    return f"The operator `{sign}` cannot take {left.described} and {right.described}."
 
 
 def _origins(given: list[Operand]) -> tuple[tuple[str, UnitSpan], ...]:

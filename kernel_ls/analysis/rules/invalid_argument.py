@@ -6,7 +6,18 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import nearest
-from kernel_ls.analysis.rules.facts import arguments, block, callee, callee_name, is_float, operands
+from kernel_ls.analysis.rules.facts import (
+    arguments,
+    block,
+    brief,
+    callee,
+    callee_name,
+    described_type,
+    is_float,
+    notation,
+    operands,
+    plain_layouts,
+)
 from kernel_ls.analysis.rules.incompatible_operands import floor_division
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
@@ -135,6 +146,13 @@ _WORDS = (
     *("evict_first", "evict_last", "zero", "nan"),
     *("acquire", "release", "acq_rel", "relaxed", "gpu", "cta", "sys", "rtne", "rtz"),
 )
+_OPTION_WORD = re.compile(
+    r"(?P<kind>[Ee]viction policy|[Cc]ache modifier|[Pp]adding option|[Mm]emory semantic) '?(?P<word>[\w.]+)'?(?: not supported)?"
+)
+_DISTRIBUTED = re.compile(r"expected \w+ (?:\w+ )?input to be a distributed_type but got: (.+)", re.DOTALL)
+_INTERNAL = re.compile(
+    r"^'\w+' object has no attribute|^'\w+' object is not (?:iterable|subscriptable|callable)|object at 0x"
+)
 _REJECTIONS = (
     "ValueError",
     "AssertionError",
@@ -201,23 +219,41 @@ def _argument_place(fault: Fault, tree: UnitTree) -> UnitSpan:
 
 
 def _message(fault: Fault, name: str, place: UnitSpan, tree: UnitTree) -> str:
-    text = " ".join(fault.text.split()).rstrip(".")
+    text = plain_layouts(" ".join(fault.text.split()).rstrip("."))
     call = tree.call_at(fault.span)
     shown = f"`{tree.source_of(call.func)}`" if call is not None else f"`{name}`" if name else "This operation"
     given = arguments(fault)
     if _AXIS.search(text):
         kinds = [o for o in given if o.type.startswith("tensor<")]
-        of = f" of {kinds[0].type}" if kinds else ""
+        of = f" of {brief(kinds[0].type)}" if kinds else ""
         where = shorten(tree.text(place))
+        rank = len(found.shape) if kinds and (found := block(kinds[0].type)) is not None else 0
         if place != fault.span and where:
-            return f"There is no axis {where}{of}: {text[:1].lower() + text[1:]}."
+            there = "which has axis 0 only" if rank == 1 else f"which has axes 0 to {rank - 1}"
+            return f"There is no axis {where}{of}" + (f", {there}." if rank else f": {text[:1].lower() + text[1:]}.")
     if "boundary_check" in tree.text(fault.span) and fault.exception == "AssertionError" and not text:
         return f"{shown}: `boundary_check` must name dimensions of the block, each once, counted from 0."
-    if not text:
-        listed = ", ".join(o.described for o in given[:4])
-        return f"{shown} does not accept these arguments{': ' + listed if listed else ''}."
+    word = _OPTION_WORD.search(fault.text)
+    if word is not None:
+        given_as = (
+            {k.arg: k.value for k in call.keywords if isinstance(k.value, ast.Constant)} if call is not None else {}
+        )
+        named = next(
+            (f"`{n}`" for n, v in given_as.items() if v.value == word.group("word")), word.group("kind").lower()
+        )
+        near = nearest(word.group("word"), _WORDS, few=True)
+        return f"{shown} knows no {named} `{word.group('word')}`." + (f" Did you mean `{near}`?" if near else "")
+    if text.endswith("is not string") and given:
+        return f"The first argument of {shown} must be a text, and {given[0].described} is none."
+    wanted = _DISTRIBUTED.search(fault.text)
+    if wanted is not None:
+        kind = notation(wanted.group(1).removeprefix("triton.language.").replace("float", "fp"))
+        return f"{shown} takes a block with a layout, not {described_type(kind)}."
     if name == "make_block_ptr" and "__iter__" not in text and _bare_scalars(call, tree):
         return f"{shown}: {', '.join(_bare_scalars(call, tree))} must be tuples; `(n)` is just `n`, write `(n,)`."
+    if not text or _INTERNAL.search(text):
+        listed = brief(", ".join(o.described for o in given[:4]))
+        return f"{shown} does not accept these arguments{': ' + listed if listed else ''}."
     if re.fullmatch(r"\w+", text):
         return f"{shown} failed on its arguments ({fault.exception}: {text})."
     return f"{shown}: {text[:1].lower() + text[1:] if not text[:2].isupper() else text}."

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import parenthesised
-from kernel_ls.analysis.rules.facts import block, notation, scalar, spans
+from kernel_ls.analysis.rules.facts import block, described_type, notation, scalar, spans
 from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
 from kernel_ls.model import Fault, Fix
 
@@ -65,8 +65,9 @@ class ReturnType(Rule):
         place = tree.span(here) if here is not None else (known[-1] if known else (returns or [fault.span])[-1])
         related = tuple(("the other `return`", s) for s in (known or tuple(returns)) if s < place)[:1]
         if len(types) >= 2:
+            here_text, other = described_type(types[-1]), described_type(types[0])
             message = (
-                f"This `return` gives {types[-1]} where another gives {types[0]}; a jit function has one result type."
+                f"This `return` gives {here_text} where another gives {other}; a jit function has one result type."
             )
         else:
             message = "This `return` gives another type than the other one; a jit function has one result type."

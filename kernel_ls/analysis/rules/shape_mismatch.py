@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import parenthesised
-from kernel_ls.analysis.rules.facts import Operand, arguments, block, callee_name, shape_text
+from kernel_ls.analysis.rules.facts import Operand, arguments, block, brief, callee_name, shape_text
 from kernel_ls.analysis.rules.syntax import shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
 
@@ -130,7 +130,7 @@ def _scalar_pointer(fault: Fault, context: RuleContext) -> Match:
 
 
 def _named(o: Operand) -> str:
-    return f"`{shorten(o.source)}` ({o.type})" if o.source else o.type
+    return f"`{shorten(o.source)}` ({brief(o.type)})" if o.source else brief(o.type)
 
 
 def _reason(first: Operand, second: Operand) -> str:
@@ -153,5 +153,5 @@ def _shapes(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    text = text.strip().rstrip(".")
+    text = re.sub(r"'?constexpr\[(\d+)\]'?", r"\1", brief(text.strip().rstrip(".")))
     return f"Shapes do not go together: {text[:1].lower() + text[1:]}." if text else "Shapes do not go together."

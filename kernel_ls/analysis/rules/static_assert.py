@@ -41,6 +41,8 @@ class StaticAssert(Rule):
         call = tree.call_at(fault.span)
         condition = tree.source_of(call.args[0]) if call is not None and call.args else ""
         said = fault.text.strip()
+        if said.startswith("<failed to evaluate assertion message"):
+            said = "its text cannot be made while the kernel is compiled"
         message = f"The assertion `{shorten(condition)}` does not hold" if condition else "This assertion does not hold"
         message += f": {said}" if said and said != "None" else ""
         names = (

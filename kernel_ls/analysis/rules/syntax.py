@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any
 
 from kernel_ls.model import UnitSpan
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@lru_cache(maxsize=512)
+def unit_tree(unit: str, source: str) -> UnitTree:
+    """The tree of a unit's text, which every specialization of it shares. Nothing changes it."""
+    return UnitTree(unit, source)
 
 
 class UnitTree:
@@ -18,6 +25,8 @@ class UnitTree:
     def __init__(self, unit: str, source: str) -> None:
         self.unit = unit
         self.source = source
+        self.memo: dict[Hashable, Any] = {}
+        """What pure functions of this text have computed once."""
         try:
             self.module = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -72,21 +81,24 @@ class UnitTree:
         """A node's text as written."""
         return self.text(self.span(node))
 
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int, int, int], ast.AST]:
+        """The innermost node at each place, as the last of those in source order."""
+        return {(s.line, s.column, s.end_line, s.end_column): n for n in self.nodes for s in (self.span(n),)}
+
     def node_at(self, span: UnitSpan) -> ast.AST | None:
         """The innermost node whose span is `span`, else the smallest that contains it."""
-        exact: ast.AST | None = None
+        exact = self._by_place.get((span.line, span.column, span.end_line, span.end_column))
+        if exact is not None:
+            return exact
         best: tuple[tuple[int, int], ast.AST] | None = None
         for node in self.nodes:
             here = self.span(node)
             start, end = (here.line, here.column), (here.end_line, here.end_column)
-            if start == (span.line, span.column) and end == (span.end_line, span.end_column):
-                exact = node
-            elif start <= (span.line, span.column) and end >= (span.end_line, span.end_column):
+            if start <= (span.line, span.column) and end >= (span.end_line, span.end_column):
                 size = (here.end_line - here.line, here.end_column - here.column if here.end_line == here.line else 0)
                 if best is None or size <= best[0]:
                     best = (size, node)
-        if exact is not None:
-            return exact
         return None if best is None else best[1]
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:

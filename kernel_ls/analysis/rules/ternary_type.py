@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import harmless, parenthesised
-from kernel_ls.analysis.rules.facts import block, is_float, is_integer, notation, scalar
+from kernel_ls.analysis.rules.facts import block, described_type, is_float, is_integer, notation, scalar
 from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
 from kernel_ls.analysis.rules.syntax import UnitTree
 from kernel_ls.model import Fault, Fix, UnitSpan
@@ -56,7 +56,7 @@ class TernaryType(Rule):
                 (f"this is {then}", tree.span(expression.body)),
                 (f"this is {other}", tree.span(expression.orelse)),
             )
-        message = f"This expression is {then} or {other}, depending on a run-time condition; both must have one type."
+        message = f"This expression is {described_type(then)} or {described_type(other)}, depending on a run-time condition; both must have one type."
         return Match(fault.span if expression is None else tree.span(expression), message, related)
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:

@@ -218,6 +218,11 @@ class UnsupportedSyntax(Rule):
             "ValueError",
             "NotImplementedError",
         ):
+            if not isinstance(node.generators[0].target, ast.Name):
+                text = (
+                    "A comprehension's target must be a single name here; take the parts of an element by their index."
+                )
+                return Match(tree.span(node), text)
             return Match(tree.span(node), "This comprehension is not supported in a kernel.")
         if fault.exception == "UnsupportedLanguageConstruct" and event(fault) != "call":
             return None

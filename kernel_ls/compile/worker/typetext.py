@@ -67,7 +67,8 @@ def _type_text(kind: Any) -> str:
         layout = getattr(kind, "layout", None)
         ending = f", {layout}" if layout is not None else ""
         return f"memdesc<{sizes}x{_type_text(kind.element_ty)}{ending}>"
-    return str(kind)
+    aggregate = getattr(kind, "base_cls", None)
+    return str(kind) if aggregate is None else str(aggregate.__name__)
 
 
 def _plain(value: Any) -> Any:
