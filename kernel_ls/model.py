@@ -17,6 +17,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, Literal
 
 Json = Any
@@ -204,7 +205,7 @@ class Specialization:
 # --------------------------------------------------------------------------------------------- programs and jobs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """A closed program: the text of a kernel and of everything it reaches, as plain data.
 
@@ -218,7 +219,7 @@ class Program:
     unknown: tuple[tuple[str, str, str], ...] = ()
     """(unit, name, reason) for each global that a unit reads and that could not be evaluated."""
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A digest of everything that the generator sees."""
         return digest([self.kernel, dict(self.units)])

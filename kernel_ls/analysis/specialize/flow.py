@@ -8,9 +8,10 @@ summand of `a + b` is the pointer may only show further down.
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from kernel_ls.model import Json, Program, UnitSpan
 
@@ -47,8 +48,32 @@ class Given:
     """True: a pointer; False: not one; None: not known."""
 
 
+_Result = TypeVar("_Result")
+_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()
+_MOST_KEPT = 2048
+
+
+def _once(what: str, program: Program, given: Mapping[str, Given], compute: Callable[[], _Result]) -> _Result:
+    """A result by the content that it rests on: an edit of one kernel leaves the others' programs what they were.
+
+    Results are in the coordinates of units, so that moving code changes none.
+    """
+    key = (what, program.key, repr(sorted(given.items())))
+    if key in _KEPT:
+        _KEPT.move_to_end(key)
+    else:
+        _KEPT[key] = compute()
+        if len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return cast("_Result", _KEPT[key])
+
+
 def infer(program: Program, given: Mapping[str, Given]) -> Usage:
     """Follow every parameter of the program's kernel. Never fails: what is not understood is followed as nothing."""
+    return _once("usage", program, given, lambda: _infer(program, given))
+
+
+def _infer(program: Program, given: Mapping[str, Given]) -> Usage:
     pointers: frozenset[str] = frozenset(n for n, g in given.items() if g.pointer)
     numbers: frozenset[str] = frozenset(n for n, g in given.items() if g.pointer is False or g.constexpr)
     usage = Usage()
@@ -63,6 +88,10 @@ def infer(program: Program, given: Mapping[str, Given]) -> Usage:
 
 def reached_arms(program: Program, given: Mapping[str, Given]) -> frozenset[Arm]:
     """The arms of compile-time tests that are generated under known constants."""
+    return _once("arms", program, given, lambda: _reached_arms(program, given))
+
+
+def _reached_arms(program: Program, given: Mapping[str, Given]) -> frozenset[Arm]:
     numbers = frozenset(n for n, g in given.items() if g.pointer is False or g.constexpr)
     return frozenset(_ArmFlow(program, given, frozenset(n for n, g in given.items() if g.pointer), numbers).run().arms)
 
