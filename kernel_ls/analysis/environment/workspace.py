@@ -28,6 +28,7 @@ from kernel_ls.analysis.environment.values import (
     Ref,
     carried_kernel,
 )
+from kernel_ls.analysis.host_text import host_text
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import DEFAULT_TARGET, Json, Program, Target
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Evaluator, Frame, Raised, Undecided, Unknown
@@ -113,6 +114,11 @@ class Workspace:
         self._values: dict[tuple[str, str], FunctionValue] = {}
         self._programs: dict[tuple[str, str], Program] = {}
         self._calls: dict[str, frozenset[str]] = {}
+        self._calls_kept: dict[str, tuple[int, dict[str, str], frozenset[str]]] = {}
+        """What `calls` answered last: the epoch, and what of each file it rests on."""
+        self.epoch = 0
+        """Counts what may change anything that was evaluated, whatever files it was read from: whoever keeps results over
+        `invalidate` drops them with it."""
         self._found: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._missing: set[str] = set()
         """Files and folders (with a final `/`) that imports looked for in vain."""
@@ -123,10 +129,12 @@ class Workspace:
         """Answer for another Triton or target from now on; everything evaluated before is forgotten."""
         self.api = api or self.api
         self.target = target or self.target
+        self.epoch += 1
         self._forget(set(self._modules))
 
     def assume(self, path: str, values: Mapping[str, Json]) -> None:
         """Take some names of a file to hold these wire values wherever reading does not tell what they hold."""
+        self.epoch += 1
         self._imported[path] = {name: of_wire(value) for name, value in values.items()}
         self._forget({path} | self.dependents(path))
 
@@ -176,6 +184,7 @@ class Workspace:
             # A new file may be what an import that failed, or found another file, was looking for.
             stale = set(self._modules) | {path}
             self._missing.clear()
+            self.epoch += 1
         self._documents.pop(path, None)
         self._definitions.pop(path, None)
         self._forget(stale)
@@ -445,12 +454,29 @@ class Workspace:
     def calls(self, path: str) -> frozenset[str]:
         """The units that the jit functions of a file reach beside themselves."""
         if path not in self._calls:
+            kept = self._calls_kept.get(path)
+            if kept is not None and self._still(kept[0], kept[1]):
+                module = self.module(path)
+                if module is not None:
+                    # What follows from this file being read before is to follow still.
+                    module.reads.update(kept[1].keys() - {path})
+                self._calls[path] = kept[2]
+                return kept[2]
             found: set[str] = set()
             for function in self.functions(path):
                 program = self.program(function.jit)
                 found.update(unit for unit in program.units if unit != program.kernel)
             self._calls[path] = frozenset(found)
+            reaches = {name: self._reach(name) for name in self.dependencies(path)}
+            self._calls_kept[path] = (self.epoch, reaches, self._calls[path])
         return self._calls[path]
+
+    def _still(self, epoch: int, reaches: Mapping[str, str]) -> bool:
+        return epoch == self.epoch and all(self._reach(name) == reach for name, reach in reaches.items())
+
+    def _reach(self, path: str) -> str:
+        document = self.document(path)
+        return host_text(document).reach if document is not None else ""
 
     def standing(self, jit: JitFunction) -> Standing:
         """Whether a function's definition is the one that its module has when it is loaded here."""

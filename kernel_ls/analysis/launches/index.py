@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kernel_ls.analysis.environment import Module, Workspace
+from kernel_ls.analysis.host_text import HostText, host_text
 from kernel_ls.analysis.kernels import JitFunction
 
-from .kept import HostText, Kept, host_text
+from .kept import Kept
 from .model import Launch
 from .runs import Follower
 from .sites import may_launch
@@ -46,14 +47,16 @@ class LaunchIndex:
         known = self._found.get(path)
         if known is None or known[0] is not module:
             kept = self._kept.get(path)
-            if kept is not None and kept.holds(self._host_text):
+            if kept is not None and kept.epoch == self.workspace.epoch and kept.holds(self._host_text):
                 found = kept.moved(self._host_text, self._as_now)
                 # What follows from this file being read before is to follow still.
                 module.reads.update(kept.texts.keys() - {path})
             else:
                 found = Follower(self.workspace, document, module).launches()
                 texts = {name: self._host_text(name) for name in self.workspace.dependencies(path)}
-                self._kept[path] = Kept({name: text for name, text in texts.items() if text is not None}, found)
+                self._kept[path] = Kept(
+                    self.workspace.epoch, {name: text for name, text in texts.items() if text is not None}, found
+                )
             known = self._found[path] = (module, found)
         return known[1]
 

@@ -1,77 +1,26 @@
 """What was found in a file's host code, kept over edits that do not touch host code.
 
-An author edits the bodies of kernels; what host code passes does not hang on them, but for what they compare with None.
-So launches are known by the *host text* of their file and of the files that were read for them: every line that is not in
-the body of a jit function. Where only bodies changed, the launches are the old ones at their new lines.
+Launches are known by the host text of their file and of the files that were read for them. Where only bodies changed, the
+launches are the old ones at their new lines.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
-from kernel_ls.analysis import kernels
-from kernel_ls.analysis.document import ParsedDocument
+from kernel_ls.analysis.host_text import HostText
 from kernel_ls.analysis.kernels import JitFunction
-from kernel_ls.model import Location, Position, Span, digest
+from kernel_ls.model import Location, Position, Span
 
 from .model import Launch
 
 
-@dataclass(frozen=True, slots=True)
-class HostText:
-    """The host text of a document: its digest, and the (0-based) lines that it consists of."""
-
-    digest: str
-    lines: tuple[int, ...]
-
-
-def host_text(document: ParsedDocument) -> HostText:
-    """The host text of a document, computed once."""
-    known = document.memo.get("host text")
-    if known is None:
-        known = document.memo["host text"] = _host_text(document)
-    return cast("HostText", known)
-
-
-def _host_text(document: ParsedDocument) -> HostText:
-    inside: set[int] = set()
-    asked: list[list[str]] = []
-    for function in kernels.functions(document):
-        if function.is_jit:
-            first, last = function.node.body[0].lineno, function.node.end_lineno or function.node.lineno
-            head = max([function.node.lineno, *(a.end_lineno or 0 for a in _annotated(function.node))])
-            inside.update(range(max(first, head + 1) - 1, last))
-            asked.append(_compared_with_none(function.node))
-    lines = tuple(n for n in range(len(document.lines)) if n not in inside)
-    broken = [(b.enclosing, b.message) for b in document.broken]
-    return HostText(digest([[document.lines[n] for n in lines], asked, broken]), lines)
-
-
-def _annotated(node: ast.FunctionDef) -> list[ast.expr]:
-    """What may still stand on the lines of the signature."""
-    spec = node.args
-    arguments = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
-    found = [a.annotation for a in arguments] + [*spec.defaults, *spec.kw_defaults, node.returns]
-    return [expression for expression in found if expression is not None]
-
-
-def _compared_with_none(node: ast.FunctionDef) -> list[str]:
-    found = {
-        ast.unparse(inner)
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Compare)
-        and any(isinstance(c, ast.Constant) and c.value is None for c in (inner.left, *inner.comparators))
-    }
-    return sorted(found)
-
-
 @dataclass(frozen=True)
 class Kept:
-    """The launches of a file, with the host text of every file that was read for them."""
+    """The launches of a file, with the host text of every file that was read for them, and the workspace's epoch."""
 
+    epoch: int
     texts: Mapping[str, HostText]
     launches: tuple[Launch, ...]
 
