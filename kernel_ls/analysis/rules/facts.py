@@ -199,7 +199,7 @@ def described_type(type_text: str) -> str:
 
 def notation(type_text: str) -> str:
     """A type of Triton's own messages (`<['64'], fp16>`, `int32`, `pointer<fp32>`) in the notation of this project."""
-    text = type_text.strip()
+    text = re.sub(r"^triton\.language\.(?:float(?=\d))?", lambda m: "fp" if "float" in m[0] else "", type_text.strip())
     found = re.fullmatch(r"<\[(.*?)\],\s*(.+)>", text, re.DOTALL)
     if found is None:
         found = re.fullmatch(r"<\((.*?)\),\s*(.+)>", text, re.DOTALL)

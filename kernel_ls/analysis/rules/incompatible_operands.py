@@ -74,6 +74,10 @@ class IncompatibleOperands(Rule):
             return pair
         left = next((o for o in given if o.role == "left"), given[0] if given else None)
         right = next((o for o in given if o.role == "right"), given[1] if len(given) > 1 else None)
+        alone = len(given) == 1 and given[0].role == "right" and is_float(given[0].type)
+        if alone and "pointer<" in fault.text:
+            hint = "Use `//` where it comes from a division."
+            return Match(place, f"{given[0].described} is a float and cannot be added to a pointer. {hint}", related)
         if isinstance(node, (ast.BinOp, ast.Compare, ast.AugAssign)) and left is not None and right is not None:
             return Match(place, _binary(left, right, fault.text, _sign(node)), related)
         if isinstance(node, ast.UnaryOp):
@@ -230,6 +234,10 @@ def _sign(node: ast.BinOp | ast.AugAssign | ast.Compare | ast.UnaryOp) -> str:
 
 
 def _binary(left: Operand, right: Operand, text: str, sign: str) -> str:
+    if not left.type and "pointer<" in text and is_float(right.type):
+        return (
+            f"{right.described} is a float and cannot be added to a pointer. Use `//` where it comes from a division."
+        )
     for pointer, other in ((left, right), (right, left)):
         if is_pointer(pointer.type) and is_float(other.type):
             message = f"{other.described} is a float and cannot be added to the pointer {pointer.described}."

@@ -32,6 +32,9 @@ _OPTIONS = (
 _BUILTINS = {"abs": "abs", "sum": "sum", "sorted": "sort"}
 _MEMORY = {"load": 1, "store": 2}
 """How many arguments have to be known to look at the others."""
+_ANYTHING = re.compile("")
+_NO_POINTER = re.compile("Unsupported ptr type")
+_OPTION = re.compile("|".join(pattern.pattern for pattern, _ in _OPTIONS), re.IGNORECASE)
 _DOTS = re.compile(r"(?:^|\.)dot$")
 
 
@@ -148,10 +151,11 @@ def _either(generator: Any, node: ast.IfExp) -> Any:
     return _empty(generator, _shape(then), then.dtype)
 
 
-def accesses(generator: Any, node: ast.Call, function: Any) -> Iterable[ast.Call]:
-    """An access to memory some of whose arguments have no value, with what is left of it, to be looked at by itself.
+def accesses(generator: Any, node: ast.Call, function: Any) -> Iterable[tuple[ast.Call, re.Pattern[str]]]:
+    """An access to memory some of whose arguments have no value, with others in their place, to be looked at by itself.
 
-    First with the pointer as it is, where that is known, then with a pointer in it, for the sake of the options.
+    First with the pointer as it is, where that is known, then with a pointer in it, for the sake of the options. Each
+    comes with what a message has to say to be about what is known.
     """
     named = facts.name_of(generator, function, node.func).rpartition(".")[2]
     count = _MEMORY.get(named, 0)
@@ -159,14 +163,42 @@ def accesses(generator: Any, node: ast.Call, function: Any) -> Iterable[ast.Call
         return
     words = [k for k in node.keywords if k.arg in [option for _, option in _OPTIONS]]
     held = [generator.values.get(facts.place(a), UNKNOWN) for a in node.args[:count]]
-    # Values are compared by identity: to compare tensors is an operation of the kernel.
-    if all(value is not UNKNOWN for value in held) and len(node.args) == count:
-        yield ast.copy_location(ast.Call(node.func, list(node.args), words), node)
+    if held[0] is not UNKNOWN and len(node.args) == count:
+        given = [a if v is not UNKNOWN else Given(core.constexpr(0)) for a, v in zip(node.args, held)]  # noqa: B905
+        whole = all(value is not UNKNOWN for value in held)
+        yield ast.copy_location(ast.Call(node.func, given, words), node), _ANYTHING if whole else _NO_POINTER
     pointers = [generator.values.get(facts.place(n)) for n in ast.walk(node.args[0]) if isinstance(n, ast.Name)]
     pointer = next((p for p in pointers if _is_pointer(p)), None)
     if words and pointer is not None and not _shape(pointer):
         filled: list[ast.expr] = [Given(pointer), *(Given(core.constexpr(0)) for _ in range(count - 1))]
-        yield ast.copy_location(ast.Call(node.func, filled, words), node)
+        yield ast.copy_location(ast.Call(node.func, filled, words), node), _OPTION
+
+
+def operations(generator: Any, node: ast.BinOp | ast.Compare) -> Iterable[ast.expr]:
+    """An operation some of whose operands have no value, with others in their place, to be looked at by itself.
+
+    An operator that Triton does not have is none for any operands; what is added to a pointer has to be an integer.
+    """
+    zero = Given(core.constexpr(0))
+    if isinstance(node, ast.Compare):
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            yield ast.copy_location(ast.Compare(zero, list(node.ops), [zero]), node)
+        return
+    if isinstance(node.op, ast.MatMult):
+        yield ast.copy_location(ast.BinOp(zero, node.op, zero), node)
+        return
+    right = generator.values.get(facts.place(node.right))
+    pointer = _pointer_in(generator, node.left)
+    if isinstance(node.op, ast.Add) and isinstance(right, core.tensor) and pointer is not None:
+        yield ast.copy_location(ast.BinOp(Given(pointer), node.op, node.right), node)
+
+
+def _pointer_in(generator: Any, node: ast.expr) -> Any:
+    """The single pointer to which a sum adds offsets."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        node = node.left
+    held = generator.values.get(facts.place(node)) if spans.has_place(node) else None
+    return held if _is_pointer(held) and not _shape(held) else None
 
 
 def _known(generator: Any, node: ast.AST) -> Any:

@@ -82,12 +82,12 @@ class RecoveringGenerator(ControlFlowGenerator):
             self.return_lost = True
         if isinstance(statement, ast.For) and self._generate_over_other_bounds(statement, point):
             return
-        if isinstance(statement, ast.If) and not poisoned and self._generate_under_other_test(statement, point):
-            return
         if poisoned:
             self._look_at_parts(statement)
         else:
             self._look_at_other_names(statement)
+        if isinstance(statement, ast.If) and self._generate_under_other_test(statement, point, poisoned):
+            return
         for name in spans.stored_names(statement):
             self.forget(name)
 
@@ -135,6 +135,18 @@ class RecoveringGenerator(ControlFlowGenerator):
                     self._look_at_part(statement, inner)
             if isinstance(node, ast.Call):
                 self._look_at_call(statement, node)
+            elif isinstance(node, (ast.BinOp, ast.Compare)):
+                self._look_at_operation(statement, node)
+
+    def _look_at_operation(self, statement: Any, node: Any) -> None:
+        """Whether an operator some of whose operands have no value is there at all, and takes what is known of them."""
+        for again in guesses.operations(self, node):
+            try:
+                self.visit(again)
+            except Exception as error:
+                reports.report(self, error, statement, self._trail if self._seen is error else ())
+                self._seen, self._trail = None, ()
+                return
 
     def _look_at_call(self, statement: Any, node: ast.Call) -> None:
         """Whether a call of Triton's some of whose arguments have no value could be bound at all."""
@@ -157,21 +169,31 @@ class RecoveringGenerator(ControlFlowGenerator):
             return
         except ValueError:
             return
-        for call in guesses.accesses(self, node, function):
-            found = len(self.rec.faults)
+        for call, about in guesses.accesses(self, node, function):
             try:
                 self.visit(call)
             except Exception as error:
-                reports.report(self, error, statement, self._trail if self._seen is error else ())
+                trail = self._trail if self._seen is error else ()
                 self._seen, self._trail = None, ()
-            if len(self.rec.faults) > found:
-                return
+                if about.search(reports.text_of(reports.innermost(error))):
+                    reports.report(self, error, statement, trail)
+                    return
 
-    def _generate_under_other_test(self, statement: ast.If, point: Any) -> bool:
-        """An `if` on a block is generated as if the block were one value, so that its arms are checked."""
-        test = self.values.get(facts.place(statement.test))
-        if not isinstance(test, core.tensor) or not test.type.is_block() or getattr(statement, "_made_up", False):
+    def _generate_under_other_test(self, statement: ast.If, point: Any, poisoned: bool) -> bool:
+        """An `if` whose test is a block or has no value is generated under another, so that its arms are checked."""
+        if getattr(statement, "_made_up", False):
             return False
+        if poisoned:
+            # A variable without a value is one of the run time, unless it is declared to be a constant.
+            lost = {
+                n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name) and self.lscope.get(n.id) is UNKNOWN
+            }
+            if not lost or lost & self._declared_constants():
+                return False
+        else:
+            test = self.values.get(facts.place(statement.test))
+            if not isinstance(test, core.tensor) or not test.type.is_block():
+                return False
         again = copy.copy(statement)
         again._made_up = True  # type: ignore[attr-defined]
         again.test = ast.copy_location(Given(core.tensor(self.builder.get_int1(True), core.int1)), statement.test)
@@ -185,6 +207,10 @@ class RecoveringGenerator(ControlFlowGenerator):
             self._set_insertion_point_and_loc(*point)
             return False
         return True
+
+    def _declared_constants(self) -> set[str]:
+        nodes = ast.walk(self.function) if self.function is not None else ()
+        return {n.target.id for n in nodes if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
 
     def _generate_over_other_bounds(self, statement: ast.For, point: Any) -> bool:
         """A loop whose header failed is generated over made-up bounds, so that its body is checked."""
