@@ -167,9 +167,9 @@ def accesses(generator: Any, node: ast.Call, function: Any) -> Iterable[tuple[as
         given = [a if v is not UNKNOWN else Given(core.constexpr(0)) for a, v in zip(node.args, held)]  # noqa: B905
         whole = all(value is not UNKNOWN for value in held)
         yield ast.copy_location(ast.Call(node.func, given, words), node), _ANYTHING if whole else _NO_POINTER
-    pointers = [generator.values.get(facts.place(n)) for n in ast.walk(node.args[0]) if isinstance(n, ast.Name)]
-    pointer = next((p for p in pointers if _is_pointer(p)), None)
-    if words and pointer is not None and not _shape(pointer):
+    # Whether an option is one of those that there are does not hang on the pointer: any will do.
+    pointer = next((v for v in generator.lscope.values() if _is_pointer(v) and not _shape(v)), None)
+    if words and pointer is not None:
         filled: list[ast.expr] = [Given(pointer), *(Given(core.constexpr(0)) for _ in range(count - 1))]
         yield ast.copy_location(ast.Call(node.func, filled, words), node), _OPTION
 
