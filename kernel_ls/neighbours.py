@@ -72,6 +72,10 @@ class Neighbours:
             self.is_known = True
             return changed
 
+    def files(self) -> list[str]:
+        """All files that were seen, in order."""
+        return sorted(self._files)
+
     def naming(self, names: Iterable[str]) -> frozenset[str]:
         """The files that hold one of these names of jit functions."""
         wanted = {name.encode() for name in names}

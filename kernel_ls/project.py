@@ -26,7 +26,8 @@ from kernel_ls.compile.importing import import_values
 from kernel_ls.compile.pool import CachedCompiler, CompilerPool
 from kernel_ls.compile.process import PythonEnvironment
 from kernel_ls.errors import KernelLsError
-from kernel_ls.model import FileReport, Finding, Fix, KernelReport, Severity
+from kernel_ls.kept_reports import ReportStore
+from kernel_ls.model import FileReport, Finding, Fix, KernelReport, Severity, digest
 from kernel_ls.neighbours import Neighbours
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
@@ -79,6 +80,7 @@ class Project:
         self._workers: list[WorkerCompiler] = []
         self.compiler = compiler or self._make_compiler(workers)
         self.sources = FileSystemProvider([folder.as_posix()])
+        self._store: ReportStore | None = None
         self._read: dict[str, str | None] = {}
         self._checks: dict[str, tuple[KernelCheck, ...]] = {}
         """What the last check of a file saw of its kernels."""
@@ -150,8 +152,44 @@ class Project:
 
         Without a usable Triton the findings around the kernels are all there is, and every kernel is `unknown`.
         """
+        kept = self._kept_report(path) if kernels is None else None
+        if kept is not None:
+            return kept
         report, _ = await self.examine(path, kernels)
+        if kernels is None:
+            self._keep(path, report)
         return report
+
+    def _kept_report(self, path: str) -> FileReport | None:
+        store = self._store
+        return store.get(path) if store is not None else None
+
+    def _keep(self, path: str, report: FileReport) -> None:
+        if self._store is None:
+            return
+        names = {f.jit.name for f in self.workspace.functions(path)}
+        others = self.neighbours.naming(names) | self.workspace.dependents(path) | {path}
+        read = {file for other in others for file in self.workspace.dependencies(other)}
+        self._store.put(path, report, read, names)
+
+    def keep_reports(self) -> None:
+        """Keep whole reports in the cache, and answer from there: for a run whose texts do not change while it lasts."""
+        environment = self.environment
+        if self._cache is None or environment is None or self.environment_mode == "import":
+            return
+        stamp = Path(environment.triton_path, "__init__.py")
+        built = stamp.stat().st_mtime_ns if stamp.is_file() else 0
+        context = [
+            environment.executable,
+            environment.triton,
+            environment.triton_path,
+            built,
+            repr(self._options()),
+            repr(self.settings),
+            sorted(self.checker.checked_elsewhere),
+            self.neighbours.files(),
+        ]
+        self._store = ReportStore(self._cache, digest(context), self.sources.read, self.neighbours.naming)
 
     async def examine(self, path: str, kernels: set[str] | None = None) -> tuple[FileReport, Snapshot | None]:
         """Check a file as `check` does; the report, and what features read (None without a usable Triton)."""

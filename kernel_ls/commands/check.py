@@ -83,6 +83,8 @@ async def _run(arguments: argparse.Namespace) -> int:
             await project.open()
             await project.learn()
             project.checks_as_well(path.as_posix() for path in found.files)
+            if not (arguments.watch or arguments.fix or arguments.diff or stdin):
+                project.keep_reports()
         if arguments.watch:
             return await run.watch(lambda: discover(wanted, exclude=settings.exclude, root=folder))
         status = await run.once()

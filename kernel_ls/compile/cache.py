@@ -88,6 +88,27 @@ class ResultCache:
 
     def get(self, key: str) -> CompileResult | None:
         """The result kept under `key`, if there is one that can be read."""
+        blob = self._fetch(key)
+        result = _decode(blob) if blob is not None else None
+        if result is None:
+            self._misses += 1
+        else:
+            self._hits += 1
+        return result
+
+    def read(self, key: str) -> bytes | None:
+        """What `write` kept under a key."""
+        blob = self._fetch(key)
+        try:
+            return None if blob is None else zlib.decompress(blob)
+        except zlib.error:
+            return None
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keep data of another kind than results, under a key of the caller's making; it counts towards the same bound."""
+        self._store(key, zlib.compress(data, 1))
+
+    def _fetch(self, key: str) -> bytes | None:
         row: tuple[bytes, float] | None = None
         with self._lock, self._guarded():
             if self._database is not None:
@@ -95,18 +116,15 @@ class ResultCache:
                 row = found.fetchone()
                 if row is not None and time.time() - row[1] > _TOUCH_SECONDS:
                     self._database.execute("UPDATE results SET used = ? WHERE key = ?", (time.time(), key))
-        result = _decode(row[0]) if row is not None else None
-        if result is None:
-            self._misses += 1
-        else:
-            self._hits += 1
-        return result
+        return row[0] if row is not None else None
 
     def put(self, key: str, result: CompileResult) -> None:
         """Keep a result. One that says nothing about the job (a crash, a timeout) is not kept."""
         if result.status is not Status.DONE:
             return
-        blob = zlib.compress(json.dumps(encode_result(result), separators=(",", ":")).encode(), 1)
+        self._store(key, zlib.compress(json.dumps(encode_result(result), separators=(",", ":")).encode(), 1))
+
+    def _store(self, key: str, blob: bytes) -> None:
         with self._lock, self._guarded():
             if self._database is None:
                 return
