@@ -189,17 +189,21 @@ def narrow_accumulator(function: ast.FunctionDef) -> Iterator[tuple[object, ...]
 
 @operator("loop-carried-type", "dot-operands")
 def integer_accumulator(function: ast.FunctionDef) -> Iterator[tuple[object, ...]]:
-    """An accumulator of a run-time loop starts as integers; the fault stands where the loop changes it."""
+    """An accumulator of a run-time loop starts as integers; the fault stands wherever it is changed."""
     for loop in _run_time_loops(function):
         changed: dict[str, set[int]] = {}
-        for statement in ast.walk(loop):
+        for statement in ast.walk(function):
             if isinstance(statement, (ast.Assign, ast.AugAssign)):
                 target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
                 if isinstance(target, ast.Name):
                     changed.setdefault(target.id, set()).add(statement.lineno)
         for first in _assignments(function):
             name = ast.unparse(first.targets[0])
-            if name not in changed or first.lineno > loop.lineno or not _language(first.value, "zeros"):
+            if (
+                not changed.get(name, set()) & set(range(loop.lineno, (loop.end_lineno or 0) + 1))
+                or first.lineno > loop.lineno
+                or not _language(first.value, "zeros")
+            ):
                 continue
             for node in ast.walk(first.value):
                 if isinstance(node, ast.Attribute) and node.attr == "float32":
