@@ -98,8 +98,8 @@ def assemble(
     chosen = dict(choices or {})
     facts: dict[str, Fact] = {**kernel.base, **setting.facts}
     for name, stated in kernel.base.items():
-        # A number's annotated type is what Triton takes, whatever is passed; None and constants stay what they are.
-        if stated.evidence.kind is EvidenceKind.ANNOTATION and facts[name].type != "constexpr":
+        # A number's annotated type is what Triton takes whatever is passed, 1 included; only None stays what it is.
+        if stated.evidence.kind is EvidenceKind.ANNOTATION and facts[name].value != guesses.NONE.value:
             facts[name] = stated
     # A choice replaces a guess or a default, never evidence.
     for name in list(chosen):

@@ -138,7 +138,8 @@ def _variants(
     if pinned or not planned:
         return ()
     first = planned[0]
-    fixed = _not_specialized(kernel)
+    stated = {n for n, f in kernel.base.items() if f.evidence.kind is EvidenceKind.ANNOTATION}
+    fixed = _not_specialized(kernel) | stated
     found: list[Specialization] = []
     ones = [a.name for a in first.arguments if _can_be_one(kernel, a) and a.name not in fixed]
     for name in ones[: limit - 1]:
