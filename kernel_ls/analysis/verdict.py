@@ -42,6 +42,9 @@ class Shown:
         return (self.finding.code, self.finding.location.path, start.line, start.column)
 
 
+_MOST_GUESSES = 10
+"""Guessed parameters behind one finding beyond which a bounded search says nothing of their combinations."""
+
 _ALL = 1 << 30
 """More statements than any kernel has."""
 
@@ -175,6 +178,8 @@ def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
 
     A single attempt proves nothing: then nothing else could be tried, and the finding stays a guess's.
     """
+    if len(case.shown.hangs_on) > _MOST_GUESSES:
+        return False
     # Variants are compiled once, with the guesses that their model ended with.
     for trial in [t for t in case.trials if t.tier == 1] or case.trials:
         rivals = [a for a in trial.attempts if a.result.status is Status.DONE and a is not trial.best]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -147,6 +148,7 @@ def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) 
     if not relevant:
         return
     others = {name: _others(plan, held[name]) for name in relevant}
+    yield from _fitting(held, relevant, faults)
     yield from ({name: candidate} for name in relevant for candidate in others[name][:1])
     yield from _together(specialization, relevant)
     for index in range(1, _FIRST):
@@ -159,6 +161,37 @@ def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) 
                 yield {first: others[first][0], second: others[second][0]}
     for name in relevant:
         yield from ({name: candidate} for candidate in others[name][_FIRST:])
+
+
+_TOTAL = re.compile(r"cannot change total number|total elements mismatch")
+_BLOCK = re.compile(r"^tensor<((?:\d+x)+)")
+
+
+def _fitting(
+    held: Mapping[str, Argument], relevant: Sequence[str], faults: Sequence[Fault]
+) -> Iterator[dict[str, Candidate]]:
+    """A block that is given a shape with another number of elements: one guessed size more or less makes them equal."""
+    for fault in faults:
+        if not _TOTAL.search(fault.text):
+            continue
+        operands = [o for o in fault.facts.get("operands") or () if isinstance(o, Mapping)]
+        blocks = [m for o in operands if (m := _BLOCK.match(str(o.get("type") or "")))]
+        shapes = [
+            re.findall(r"\d+", str(o.get("value") or "")) for o in operands if str(o.get("value") or "")[:1] in "(["
+        ]
+        sizes = [int(n) for n in (shapes[0] if shapes else ())]
+        if not blocks or not sizes:
+            continue
+        has, wants = math.prod(int(n) for n in blocks[0].group(1).split("x") if n), math.prod(sizes)
+        for name in relevant:
+            value = held[name].value.get("v") if isinstance(held[name].value, dict) else None
+            if not isinstance(value, int) or isinstance(value, bool) or value <= 0 or not has or not wants:
+                continue
+            for up, down in ((has, wants), (wants, has)):
+                fit, rest = divmod(value * up, down)
+                if not rest and fit > 0 and fit != value:
+                    fitted = Candidate("constexpr", {"k": "lit", "v": fit}, detail="so that shapes go together")
+                    yield {name: fitted}
 
 
 def _others(plan: Plan, argument: Argument) -> tuple[Candidate, ...]:

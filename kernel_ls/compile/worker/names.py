@@ -63,8 +63,12 @@ class NameGenerator(TrackingGenerator):
         known = {n for n, v in self.lscope.items() if v is not UNKNOWN} | set(self.gscope) | set(self.builtin_namespace)
         given.update(name=node.id, candidates=sorted(known), **facts.bound_elsewhere(self, node.id, node))
         self.rec.fault(spans.of(str(self.unit), node), "NameError", str(error), "Name", given)
-        elsewhere = given["bound_under"] or given["bound_in_branch"]
-        meant = guesses.NOTHING if elsewhere else guesses.name(self, node.id)
+        # A name that the function binds somewhere is meant, though it has no value here.
+        bound = any(
+            isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
+            for n in ast.walk(self.function or node)
+        )
+        meant = guesses.NOTHING if bound else guesses.name(self, node.id)
         if meant is guesses.NOTHING:
             raise Poisoned
         return meant
