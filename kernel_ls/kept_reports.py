@@ -12,6 +12,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,9 @@ class ReportStore:
         known = tuple(sorted(names))
         files = {path, *read, *self._naming(known)}
         kept = KeptReport(report, {file: self._digest(file) for file in files}, known)
-        self._cache.write(self._key(path), pickle.dumps(kept, protocol=4))
+        blob = io.BytesIO()
+        _Writer(blob, protocol=4).dump(kept)
+        self._cache.write(self._key(path), blob.getvalue())
 
     def _key(self, path: str) -> str:
         return hashlib.sha256(f"report\n{path}\n{self._context}".encode()).hexdigest()
@@ -89,6 +92,13 @@ class ReportStore:
             known = "" if text is None else hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
             self._digests[path] = known
         return known
+
+
+class _Writer(pickle.Pickler):
+    """Writes enumerations by their values: how Python itself does it differs between releases of one minor version."""
+
+    def reducer_override(self, value: Any) -> Any:
+        return (type(value), (value.value,)) if isinstance(value, Enum) else NotImplemented
 
 
 class _Reader(pickle.Unpickler):

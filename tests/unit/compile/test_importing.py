@@ -19,7 +19,7 @@ async def _imported(folder: Path, python: Interpreter, text: str, *names: str, d
 
 async def test_constants_come_back_as_wire_values(tmp_path: Path, triton_python: Interpreter) -> None:
     text = (
-        HEADER + "import os\nN = tl.constexpr(len(os.listdir('.')) + 15)\nPAIR = (1, 2.5)\nINF = float('inf')\n"
+        HEADER + "import os\nN = tl.constexpr(len(os.sep) + 15)\nPAIR = (1, 2.5)\nINF = float('inf')\n"
         "T = [tl.float16][0]\nOTHER = object()\nclass Group:\n    SIZE = 4\nprint('noise')\n"
     )
     found = await _imported(tmp_path, triton_python, text, "N", "PAIR", "INF", "T", "OTHER", "Group.SIZE", "missing")
