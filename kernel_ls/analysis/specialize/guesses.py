@@ -194,6 +194,8 @@ def runtime(usage: Usage, name: str, *, index: str = "") -> tuple[Candidate, ...
     addressed = usage.first(origin, Use.ADDRESS, Use.ELEMENT_TYPE)
     if addressed is not None:
         found = pointer(usage, origin)
+        if names.says_pointer(name):
+            return found
         return (*found[:4], Candidate("i32", detail="a number", span=addressed.span), *found[4:])
     numbers = scalar(usage, origin)
     if not uses & {

@@ -31,6 +31,11 @@ _BOOLEAN = re.compile(
 )
 
 
+def says_pointer(name: str) -> bool:
+    """Whether the name says in so many words that it is a pointer."""
+    return "ptr" in name.lower() or "pointer" in name.lower()
+
+
 def pointer_like(name: str) -> bool:
     """Whether the name is one that pointers have, rather than sizes or strides."""
     return not _NUMBER.search(name) and _POINTER.search(name) is not None

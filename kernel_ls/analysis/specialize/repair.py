@@ -39,7 +39,12 @@ def hangs_on_guess(fault: Fault, specialization: Specialization, usage: Usage) -
     if not guessed:
         return ()
     event = str(fault.facts.get("event") or "")
-    if event in ("global", "call") or fault.exception in _OF_THE_TEXT or _IN_THE_TEXT.search(fault.text):
+    # A function that calls itself is a KeyError of Triton's.
+    if (
+        event in ("global", "call")
+        or fault.exception in (*_OF_THE_TEXT, "KeyError", "RecursionError")
+        or _IN_THE_TEXT.search(fault.text)
+    ):
         return ()
     if event == "setup" or (event in ("verify", "budget") and not _spans(fault)):
         return guessed
