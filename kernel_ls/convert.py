@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -356,18 +356,36 @@ def to_outgoing(callee: Caller, positions: Positions, path: str) -> lsp.CallHier
     return lsp.CallHierarchyOutgoingCall(to_call_item(callee.function, positions), ranges)
 
 
+_BARE = "uri://"
+"""What marks, as a path, a URI that is neither a file's nor recognisable as a URI."""
+
+_DRIVE = re.compile(r"[A-Za-z]:/")
+
+
 def to_uri(path: str) -> str:
     """The URI of a path; a document that has no file keeps its URI as its path."""
-    return path if "://" in path or path.startswith("untitled:") else Path(path).as_uri()
+    if path.startswith("/"):
+        return Path(path).as_uri()
+    if _DRIVE.match(path):
+        return PureWindowsPath(path).as_uri()
+    return path.removeprefix(_BARE)
 
 
 def to_path(uri: str) -> str:
-    """The path of a URI, with `/` between its parts; a URI that is no file's stands for itself."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
-        return uri
-    path = unquote(parts.path)
+    """The path of a URI, with `/` between its parts; a URI that is no file's, or of no possible file's, stands for itself."""
+    try:
+        parts = urlsplit(uri)
+        path = unquote(parts.path, errors="strict")
+        path.encode()
+    except ValueError:
+        return _standing_for_itself(uri)
+    if parts.scheme != "file" or "\0" in path or not path.startswith("/"):
+        return _standing_for_itself(uri)
     if parts.netloc:
         return f"//{parts.netloc}{path}"
     # file:///c:/x is c:/x
-    return path[1:] if len(path) > 2 and path[0] == "/" and path[2] == ":" else path
+    return path[1:] if _DRIVE.match(path, 1) else path
+
+
+def _standing_for_itself(uri: str) -> str:
+    return uri if "://" in uri or uri.startswith("untitled:") else _BARE + uri

@@ -1,4 +1,5 @@
-"""The language server: registrations and nothing else. What is decided is decided in `session`, what is said in `convert`.
+"""The language server: registrations and nothing else. What is decided is decided in `session`, what is said in `convert`,
+and `connection` brings the messages.
 
 Handlers of notifications are plain functions that take version and text in their first statement: the document may change
 under an `await`. Slow work is asyncio tasks of the session; no handler blocks.
@@ -8,24 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
-from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from kernel_ls import __version__, convert, requests, settings
 from kernel_ls.analysis.features.inactive import Region
 from kernel_ls.analysis.positions import split_lines
 from kernel_ls.background import Background
-from kernel_ls.errors import UsageError
 from kernel_ls.memory import Collector
 from kernel_ls.model import Finding, digest
 from kernel_ls.project import root_of
@@ -37,8 +32,6 @@ log = logging.getLogger("kernel_ls")
 _WATCHED = ("**/*.py", "**/pyproject.toml")
 _CONFIGURATION_SECONDS = 2.0
 """How long documents wait for a client that was asked for its settings."""
-
-_SWITCH_SECONDS = 0.001
 
 _PROGRESS_SECONDS = 1.0
 """A check that takes longer shows a progress."""
@@ -423,116 +416,3 @@ def _plain(value: Any) -> dict[str, Any]:
     if callable(fields):
         return {str(k): _plain(v) if hasattr(v, "_asdict") else v for k, v in fields().items()}
     return {}
-
-
-# ------------------------------------------------------------------------------------------- running it
-
-
-def serve_stdio(command_line: Mapping[str, Any]) -> int:
-    """Serve one client on standard input and output; the exit status."""
-    _log_to_stderr(command_line)
-    # The protocol owns the real standard output; a stray print, of whichever library, goes to the log.
-    protocol_out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    server = create_server(command_line)
-    server.protocol.set_writer(StdoutWriter(protocol_out))
-    try:
-        asyncio.run(_serve(server, StdinAsyncReader(sys.stdin.buffer, server.thread_pool)))
-    except (BrokenPipeError, ConnectionError, KeyboardInterrupt):
-        return 0
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
-    return 0
-
-
-def serve_tcp(host: str, port: int, command_line: Mapping[str, Any]) -> int:
-    """Serve one client on a socket, with the address said on standard error; the exit status.
-
-    Raises:
-        UsageError: the address cannot be listened on.
-    """
-    _log_to_stderr(command_line)
-    try:
-        return asyncio.run(_serve_one(host, port, command_line))
-    except KeyboardInterrupt:
-        return 130
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
-
-
-async def _serve_one(host: str, port: int, command_line: Mapping[str, Any]) -> int:
-    connected: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
-
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if connected.qsize() or listening.is_set():
-            writer.close()
-        else:
-            connected.put_nowait((reader, writer))
-
-    listening = threading.Event()
-    try:
-        listener = await asyncio.start_server(accept, host, port)
-    except OSError as error:
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-    bound = listener.sockets[0].getsockname()
-    sys.stderr.write(f"kernel-ls: listening on {bound[0]}:{bound[1]}\n")
-    sys.stderr.flush()
-    reader, writer = await connected.get()
-    listening.set()
-    listener.close()
-    server = create_server(command_line)
-    server.protocol.set_writer(_StreamWriter(writer))
-    await _serve(server, reader)
-    return 0
-
-
-class _StreamWriter:
-    """A stream as the protocol writes to it."""
-
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
-
-    def write(self, data: bytes) -> None:
-        self._writer.write(data)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-async def _serve(server: KernelServer, reader: Any) -> None:
-    """Handle messages until the client says so or goes; then end the workers."""
-    stop = threading.Event()
-    loop = asyncio.get_running_loop()
-    # A thread that computes gives way to one that answers after this long.
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    server.collector = Collector()
-
-    def terminate() -> None:
-        async def close() -> None:
-            await server.session.close()
-            # The thread that reads standard input cannot be woken; nothing else is left to do.
-            os._exit(0)
-
-        server._terminating = loop.create_task(close())  # type: ignore[attr-defined]
-
-    if sys.platform != "win32":
-        loop.add_signal_handler(signal.SIGTERM, terminate)
-    try:
-        await run_async(
-            stop_event=stop,
-            reader=reader,
-            protocol=server.protocol,
-            logger=log,
-            error_handler=server.report_server_error,
-        )
-    finally:
-        await server.session.close()
-
-
-def _log_to_stderr(command_line: Mapping[str, Any]) -> None:
-    level = logging.DEBUG if command_line.get("trace") else logging.INFO
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    log.setLevel(level)
-    # What a broken client sends is its own affair; pygls logs every message's content at lower levels.
-    logging.getLogger("pygls").setLevel(logging.ERROR)

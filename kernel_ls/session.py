@@ -497,8 +497,9 @@ class Session:
             "checked %s, version %s in %.3f s: %d findings", path, document.version, document.cost, len(report.findings)
         )
         self.views.took(path, folder.engine.snapshot(path))
-        self._publish_around(document)
+        # First: who waits has its answer, whatever becomes of what is sent.
         self._wake(document)
+        self._publish_around(document)
         self._client.viewed(path)
         if not own and (before is None or before.findings != report.findings):
             self._client.refreshed()

@@ -58,7 +58,8 @@ class FileSystemProvider:
             return self._buffers[path]
         try:
             status = Path(path).stat()
-        except OSError:
+        except (OSError, ValueError):
+            # A ValueError where no file can have such a name: a buffer's that has none.
             return None
         mark = (status.st_mtime_ns, status.st_size)
         known = self._texts.get(path)
@@ -93,7 +94,7 @@ class FileSystemProvider:
 
 
 def _normal(path: str) -> str:
-    if "://" in path or path.startswith("untitled:"):
+    if not path.startswith("/") and ("://" in path or path.startswith("untitled:")):
         return path  # a buffer that has no file
     return Path(path).absolute().as_posix().rstrip("/") or "/"
 

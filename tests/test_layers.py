@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "checker": _PURE | {"analysis", "compile"},
     "project": _PIPELINE,
     "memory": set(),
+    "framing": set(),
     "views": _PURE | {"analysis"},
     "background": _PIPELINE | {"project"},
     "session": _PIPELINE | {"views"},
@@ -38,14 +39,15 @@ ALLOWED: dict[str, set[str]] = {
     "convert": _PIPELINE | {"session"},
     "requests": _PIPELINE | {"project", "background", "session", "convert", "server"},
     "server": _PIPELINE | {"memory", "project", "background", "session", "convert", "requests"},
+    "connection": _BASE | {"memory", "framing", "server"},
     # One of the terminal's commands starts the server.
-    "commands": _PIPELINE | {"project", "background", "report", "server"},
+    "commands": _PIPELINE | {"project", "background", "report", "connection"},
     "cli": _PIPELINE | {"commands"},
     "__main__": {"cli"},
 }
 WORKER = "compile/worker/"
 PROTOCOL_LIBRARIES = {"pygls", "lsprotocol"}
-PROTOCOL_MODULES = {"server.py", "requests.py", "convert.py"}
+PROTOCOL_MODULES = {"server.py", "connection.py", "requests.py", "convert.py"}
 # A pure part neither waits nor touches anything outside its arguments.
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "ctypes", "fcntl", "glob", "http", "importlib", "io", "linecache", "mmap"),

@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-from kernel_ls import server
+from kernel_ls import connection
 from kernel_ls.commands.common import OPTIONS
 from kernel_ls.errors import UsageError
 from kernel_ls.settings import COMMAND_LINE, Source, checked, combine
@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.stdio:
             raise UsageError("--tcp and --stdio exclude each other")
         host, port = address(arguments.tcp, allow_remote=arguments.allow_remote)
-        return server.serve_tcp(host, port, given)
-    return server.serve_stdio(given)
+        return connection.serve_tcp(host, port, given)
+    return connection.serve_stdio(given)
 
 
 def address(text: str, *, allow_remote: bool) -> tuple[str, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types as lsp
 
 from kernel_ls import convert
 from kernel_ls.model import Finding, Location, Position, Related, Severity, Span
+from kernel_ls.sources import FileSystemProvider
 
 ENCODINGS = [lsp.PositionEncodingKind.Utf8, lsp.PositionEncodingKind.Utf16, lsp.PositionEncodingKind.Utf32]
 LINE = "é漢😀x"
@@ -75,9 +76,22 @@ def test_any_place_may_be_edited(
     assert new in edited
 
 
-@pytest.mark.parametrize("path", ["/a/b.py", "/a b/ü/c#d%.py", "untitled:Untitled-1"])
+@pytest.mark.parametrize("path", ["/a/b.py", "/a b/ü/c#d%.py", "/a/b:/c.py", "c:/x/y.py", "untitled:Untitled-1"])
 def test_a_path_survives_being_a_uri(path: str) -> None:
     assert convert.to_path(convert.to_uri(path)) == path
+
+
+@given(st.text() | st.text("file:/%0c\0\ud800[]#?"))
+@example("")
+@example("file:")
+@example("file:///%00/x.py")
+@example("file:///%ff")
+@example("http://[::1")
+@example("\ud800")
+def test_any_text_may_stand_where_a_uri_is_expected(uri: str) -> None:
+    path = convert.to_path(uri)
+    assert convert.to_path(convert.to_uri(path)) == path
+    assert FileSystemProvider().read(path) is None or path.startswith("/")
 
 
 def test_an_encoded_drive_letter_is_a_windows_path() -> None:
