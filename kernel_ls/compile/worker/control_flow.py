@@ -14,7 +14,7 @@ from typing import Any
 from triton.compiler import code_generator
 from triton.language import core
 
-from . import facts, spans, typetext, versions
+from . import carries, facts, spans, typetext, versions
 from .names import NameGenerator
 from .regions import Region
 from .unknown import UNKNOWN
@@ -84,9 +84,22 @@ class ControlFlowGenerator(NameGenerator):
         if region is None:
             return super()._find_carries(node, liveins, *args, **kwargs)
         self.enter_loop(region, liveins, kwargs.get("ignore") or (args[0] if args else ()))
-        found = super()._find_carries(node, liveins, *args, **kwargs)
+        said = self._said(region, liveins)
+        if said is None:
+            said = super()._find_carries(node, liveins, *args, **kwargs)
+        else:
+            self.lscope, self.local_defs = liveins.copy(), {}  # as Triton leaves them after its first pass
         self.leave_dry_pass(region)
-        return found
+        return said
+
+    def _said(self, region: Region, liveins: dict[str, Any]) -> carries.Carried | None:
+        """What the loop carries, where one pass over its body will do."""
+        if self.rec.wants_ttir or not carries.can_be_said():
+            return None
+        bound = carries.bound_in(region.node)
+        if bound & self.after_loop:
+            return None  # such a name is alive again only if it is really assigned
+        return carries.of(liveins, region.ignore, bound)
 
     def enter_loop(self, region: Region, liveins: dict[str, Any], ignore: Iterable[str]) -> None:
         """A loop's body is about to be generated for the first time, to see which names it changes."""

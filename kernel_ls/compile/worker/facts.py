@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 from triton.language import core
 
-from . import spans, typetext
+from . import quicker, spans, typetext
 
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
@@ -167,7 +166,7 @@ def meant(generator: Any, node: ast.AST, error: BaseException) -> dict[str, Any]
     if unexpected is not None:
         function = generator.values.get(place(node.func))  # type: ignore[attr-defined]
         try:
-            names = list(inspect.signature(function).parameters)
+            names = list(quicker.signature_of(function).parameters)
         except (TypeError, ValueError):
             return {}
         return {"candidates": _near(unexpected.group(1), names)}
@@ -181,7 +180,7 @@ def _near(name: str, names: Iterable[str]) -> list[str]:
 def binding_problems(function: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, list[str]] | None:
     """Which arguments of a jit function are missing, unknown or given twice; None where the call binds."""
     try:
-        signature = inspect.signature(function.fn)
+        signature = quicker.signature_of(function.fn)
         signature.bind(*args, **kwargs)
     except TypeError:
         pass

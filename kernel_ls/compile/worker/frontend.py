@@ -14,7 +14,7 @@ from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 
-from . import diagnostics, environment, recovery, reports, spans, versions
+from . import diagnostics, environment, quicker, recovery, reports, spans, versions
 from .recorder import Halted, Recorder, Stopped
 from .unknown import Poisoned
 
@@ -111,6 +111,7 @@ def _generate(built: environment.Built, job: Mapping[str, Any], recorder: Record
         written = around.enter_context(diagnostics.captured())
         around.enter_context(contextlib.redirect_stdout(io.StringIO()))
         around.enter_context(_noted(recorder))
+        around.enter_context(quicker.installed())
         around.enter_context(recovery.installed(recorder))
         try:
             module = versions.make_ir(source, target, options, implementation, module_map, context)

@@ -6,6 +6,7 @@ happens in the main thread. Nothing that a request asks for ends the loop: every
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import sys
@@ -40,6 +41,7 @@ class Worker:
             "check": self._check,
         }
         self._triton: Any | None = None
+        self._settled = False
 
     def answer(self, frame: dict[str, Any]) -> dict[str, Any]:
         """The reply to one frame; never raises an `Exception`."""
@@ -91,6 +93,11 @@ class Worker:
         self._import_triton()
         from . import frontend  # noqa: PLC0415
 
+        if not self._settled:
+            # What was imported stays: no collection has to look at it again (some 40 ms each).
+            self._settled = True
+            gc.collect()
+            gc.freeze()
         return frontend.check(params)
 
     def _import_triton(self) -> Any:

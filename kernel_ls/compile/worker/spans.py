@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 WireSpan = list[Any]
+
+_KEPT = 16384
+"""Nodes whose properties are kept. Trees are kept between jobs, and nothing changes a node once it was asked about."""
 
 
 def has_place(node: Any) -> bool:
@@ -52,7 +56,8 @@ def header_lines(statement: ast.stmt) -> list[int]:
     return [first, last]
 
 
-def stored_names(node: ast.AST) -> list[str]:
+@functools.lru_cache(maxsize=_KEPT)
+def stored_names(node: ast.AST) -> tuple[str, ...]:
     """Names that a statement may bind, in the order of the text; those of functions defined in it stay inside."""
     names: dict[str, None] = {}
     todo: list[ast.AST] = [node]
@@ -69,7 +74,7 @@ def stored_names(node: ast.AST) -> list[str]:
         elif isinstance(item, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             continue
         todo.extend(ast.iter_child_nodes(item))
-    return list(names)
+    return tuple(names)
 
 
 def assignments_of(name: str, statements: list[ast.stmt]) -> list[ast.AST]:
@@ -88,6 +93,7 @@ def assignments_of(name: str, statements: list[ast.stmt]) -> list[ast.AST]:
     return sorted(found, key=lambda n: (n.lineno, n.col_offset))  # type: ignore[attr-defined]
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def contains_return(node: ast.AST) -> bool:
     """Whether a `return` stands in a statement, outside functions defined in it."""
     if isinstance(node, ast.Return):
