@@ -76,7 +76,12 @@ class Background:
         return report
 
     async def _examine(self, path: str) -> tuple[FileReport, Snapshot | None]:
+        before = self._project.triton_stamp
         report, snapshot = await self._project.examine(path)
+        if before and self._project.triton_stamp != before:
+            # The other files' findings are of the Triton before.
+            for tell in self._told:
+                tell(frozenset(self._checked - {path}))
         if self._warming is not None:
             self._warming.cancel()
         if snapshot is not None:

@@ -91,6 +91,10 @@ class WorkerStartError(WorkerError):
     """The worker did not answer the handshake before its deadline."""
 
 
+class WorkerKilled(WorkerStartError):
+    """Something else ended the worker while it started: the system, for want of memory, or a person."""
+
+
 class WorkerCrashed(WorkerError):
     """The worker ended in the middle of a request.
 

@@ -51,21 +51,21 @@ class Neighbours:
         with self._refreshing:
             stamps = self._stamps()
             before = self._files
-            fresh: dict[str, bytes] = {}
+            fresh: set[str] = set()
             found: dict[str, _Known] = {}
             for path, stamp in stamps.items():
                 known = before.get(path)
                 if known is not None and known.stamp == stamp:
                     found[path] = known
                 else:
-                    fresh[path] = _read(path)
-                    found[path] = _Known(stamp, frozenset(_JIT.findall(fresh[path])), frozenset())
+                    # Read again below rather than kept: all of a large folder's texts at once are a gigabyte.
+                    fresh.add(path)
+                    found[path] = _Known(stamp, frozenset(_JIT.findall(_read(path))), frozenset())
             names = frozenset().union(*(k.defines for k in found.values())) if found else frozenset()
             earlier = frozenset().union(*(k.defines for k in before.values())) if before else frozenset()
             # A name that is new may stand in files that have not changed.
             for path in stamps if names - earlier else fresh:
-                content = fresh[path] if path in fresh else _read(path)
-                words = names.intersection(_WORD.findall(content))
+                words = names.intersection(_WORD.findall(_read(path))) if names else frozenset()
                 found[path] = _Known(found[path].stamp, found[path].defines, words)
             changed = bool(fresh) or found.keys() != before.keys()
             self._files = found
@@ -83,7 +83,12 @@ class Neighbours:
 
     def _stamps(self) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
-        for path in walk(self.folder, exclude=self._exclude, root=self.folder, mentioning=()):
+        if self.folder in _whole_homes():
+            # A lone file that lies there is no project, and what lies below is everything that a person has.
+            paths: Iterable[Path] = sorted(self.folder.glob("*.py"))
+        else:
+            paths = walk(self.folder, exclude=self._exclude, root=self.folder, mentioning=())
+        for path in paths:
             try:
                 status = path.stat()
             except OSError:
@@ -93,6 +98,15 @@ class Neighbours:
             if len(found) >= MOST_FILES:
                 break
         return found
+
+
+def _whole_homes() -> tuple[Path, ...]:
+    """The user's home folder and those around it."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return (Path("/"),)
+    return (home, *home.parents)
 
 
 def _read(path: str) -> bytes:

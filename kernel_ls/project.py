@@ -19,7 +19,7 @@ from kernel_ls.analysis.environment import TritonApi, Workspace
 from kernel_ls.analysis.features.snapshot import KernelView, Snapshot
 from kernel_ls.analysis.symbols import Symbol, symbols
 from kernel_ls.checker import Checker, CheckOptions, KernelCheck
-from kernel_ls.compile import interpreter
+from kernel_ls.compile import interpreter, remembered
 from kernel_ls.compile.cache import ResultCache
 from kernel_ls.compile.client import Compiler, WorkerCompiler, WorkerState
 from kernel_ls.compile.importing import import_values
@@ -73,6 +73,8 @@ class Project:
         """Why the module of a file could not be imported."""
         self.environment: PythonEnvironment | None = None
         """The interpreter's, once it is known."""
+        self._stamp: tuple[int, ...] = ()
+        """Of the Triton that `environment` and the workspace are of."""
         self.problem: KernelLsError | None = None
         """Why there is no usable Triton, or None."""
         self.interpreter = interpreter.Interpreter("", "given")
@@ -127,25 +129,32 @@ class Project:
     # ------------------------------------------------------------------------------------------ checking
 
     async def open(self) -> None:
-        """Learn what the interpreter and its Triton are, once.
+        """Learn what the interpreter and its Triton are, again where they were replaced.
 
         Raises:
             KernelLsError: there is no usable Triton.
         """
         async with self._opening:
-            if self.environment is not None:
-                return
             try:
                 environment = await self.compiler.environment()
+                stamp = remembered.stamp(environment)
+                if self.environment == environment and self._stamp == stamp:
+                    self.problem = None
+                    return
                 manifest = await self.compiler.api()
             except KernelLsError as error:
                 self.problem = error
                 raise
             self.problem = None
-            self.environment = environment
+            self.environment, self._stamp = environment, stamp
             self.sources.set_python_path(environment.path)
             self.workspace = Workspace(self.sources, TritonApi(manifest), self.settings.targets[0])
             self.checker = Checker(self.compiler, self.workspace, self._options())
+
+    @property
+    def triton_stamp(self) -> tuple[int, ...]:
+        """Tells the Triton that findings are of from one that is installed in its place; empty before the first is known."""
+        return self._stamp
 
     async def check(self, path: str, kernels: set[str] | None = None) -> FileReport:
         """Check a file, or some kernels of it, with everything that hides findings applied.
@@ -197,11 +206,14 @@ class Project:
             await self.open()
         except KernelLsError:
             return self._without_triton(path), None
-        self._refresh()
-        await self._read_neighbours(path)
-        if self.environment_mode == "import":
-            await self._import(path)
-        report, checks = await self.checker.examine(path, kernels=kernels)
+        report, checks = await self._examine(path, kernels)
+        if remembered.stamp(self.environment) != self._stamp:
+            # Triton was replaced in the middle: what was found may be of the one and of the other.
+            try:
+                await self.open()
+            except KernelLsError:
+                return self._without_triton(path), None
+            report, checks = await self._examine(path, kernels)
         self._checks[path] = checks
         self._remember(report.dependencies)
         own = next((c.function.document for c in checks if c.function.path == path), None)
@@ -211,6 +223,13 @@ class Project:
             views = tuple(KernelView(c.function, c.program, c.trials) for c in checks)
             snapshot = Snapshot(document, views, self.workspace.api)
         return self.shown(report, whole=kernels is None), snapshot
+
+    async def _examine(self, path: str, kernels: set[str] | None) -> tuple[FileReport, tuple[KernelCheck, ...]]:
+        self._refresh()
+        await self._read_neighbours(path)
+        if self.environment_mode == "import":
+            await self._import(path)
+        return await self.checker.examine(path, kernels=kernels)
 
     def checks_as_well(self, paths: Iterable[str]) -> None:
         """Say which files are checked in the same run, so that no kernel is checked for the sake of another file's helper."""

@@ -32,6 +32,12 @@ from kernel_ls.views import Views
 
 log = logging.getLogger("kernel_ls")
 
+_UNUSABLE = ("failed", "no-triton")
+_RETRY_SECONDS = 6.0
+"""How long after a compiler could not be used it is tried again; each further time after twice as long."""
+
+_LONGEST_RETRY_SECONDS = 60.0
+
 
 # ------------------------------------------------------------------------------------ what it stands on
 
@@ -194,6 +200,8 @@ class _Folder:
     """What is to be checked, next first; whether for an edit of its own."""
     running: tuple[str, bool] | None = None
     task: asyncio.Task[None] | None = None
+    retry: Handle | None = None
+    """The next look at a compiler that could not be used."""
 
 
 class Session:
@@ -372,7 +380,7 @@ class Session:
                     document.report, document.checked = FileReport(document.path), document.serial
                     self._wake(document)
             return None
-        stops = (engine.on_state(lambda _state: self._report_state()), engine.on_learned(self._learned))
+        stops = (engine.on_state(lambda _state: self._state_changed(path)), engine.on_learned(self._learned))
         folder = _Folder(path, engine, lambda: [stop() for stop in stops])
         self._folders[path] = folder
         for problem in engine.settings.problems:
@@ -394,6 +402,8 @@ class Session:
     def _end(self, path: Path) -> None:
         folder = self._folders.pop(path)
         folder.stop()
+        if folder.retry is not None:
+            folder.retry.cancel()
         folder.queue.clear()
         if folder.task is not None:
             folder.task.cancel()
@@ -646,6 +656,30 @@ class Session:
             if not waiter.done():
                 waiter.set_result(None)
         document.waiters.clear()
+
+    def _state_changed(self, path: Path) -> None:
+        """A compiler changed its state. One that cannot be used is tried again from time to time: Triton may be installed by then."""
+        self._report_state()
+        folder = self._folders.get(path)
+        if folder is None:
+            return
+        kind = folder.engine.state.kind
+        if kind in _UNUSABLE and folder.retry is None:
+            self._try_again(folder, _RETRY_SECONDS)
+        elif kind in ("ready", "busy") and folder.retry is not None:
+            folder.retry.cancel()
+            folder.retry = None
+
+    def _try_again(self, folder: _Folder, delay: float) -> None:
+        def ripe() -> None:
+            folder.retry = None
+            if self._folders.get(folder.path) is folder and folder.engine.state.kind in _UNUSABLE:
+                self._try_again(folder, min(2 * delay, _LONGEST_RETRY_SECONDS))
+                for document in self._documents.values():
+                    if document.folder == folder.path:
+                        self._request(document, delay=0.0, own=False)
+
+        folder.retry = self._scheduler.later(delay, ripe)
 
     def _report_state(self) -> None:
         states = [folder.engine.state for folder in self._folders.values()]

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from kernel_ls.compile import remembered
 from kernel_ls.compile.decode import decode_result
 from kernel_ls.compile.process import PythonEnvironment, RequestFailed, WorkerProcess, describe_exit
-from kernel_ls.errors import KernelLsError, ProtocolError, TritonMissing, WorkerCrashed, WorkerError
+from kernel_ls.errors import KernelLsError, ProtocolError, TritonMissing, WorkerCrashed, WorkerError, WorkerKilled
 from kernel_ls.model import CompileResult, Job, Json, Status
 
 StateKind = Literal["starting", "ready", "busy", "restarting", "no-triton", "failed", "stopped"]
@@ -170,10 +170,14 @@ class WorkerCompiler:
 
     async def environment(self) -> PythonEnvironment:
         """See `Compiler`. It is known without a worker where nothing of the interpreter changed since the last one."""
-        if self._worker is None:
+        worker = self._worker
+        if worker is None:
             known = remembered.load_environment(self._cache_dir, self._python, self._variables)
             if known is not None:
                 return known
+        elif worker.running and worker.environment and remembered.stamp(worker.environment) == self._stamp:
+            # What it is does not change while it works.
+            return worker.environment
         return await self._owned(self._environment)
 
     async def start(self) -> None:
@@ -339,16 +343,11 @@ class WorkerCompiler:
             raise self._failure
         if self._state.kind != "restarting":
             self._enter("starting")
-        start = WorkerProcess.start(
-            self._python,
-            cache_dir=self._cache_dir,
-            deadline=self._start_deadline,
-            memory_limit=self._memory_limit,
-            environment=self._variables,
-        )
-        self._starting = asyncio.ensure_future(start)
         try:
-            worker = await self._starting
+            try:
+                worker = await self._start()
+            except WorkerKilled:
+                worker = await self._start()
         except KernelLsError as error:
             self._failure, self._failed_at = error, asyncio.get_running_loop().time()
             kind: StateKind = "no-triton" if isinstance(error, TritonMissing) else "failed"
@@ -358,8 +357,6 @@ class WorkerCompiler:
             if self._closed:
                 raise WorkerError("the compiler was closed") from None
             raise
-        finally:
-            self._starting = None
         assert worker.environment is not None
         self._worker, self._failure = worker, None
         self._stamp = remembered.stamp(worker.environment)
@@ -369,6 +366,20 @@ class WorkerCompiler:
         watch.add_done_callback(self._watches.discard)
         self._enter("ready")
         return worker
+
+    async def _start(self) -> WorkerProcess:
+        start = WorkerProcess.start(
+            self._python,
+            cache_dir=self._cache_dir,
+            deadline=self._start_deadline,
+            memory_limit=self._memory_limit,
+            environment=self._variables,
+        )
+        self._starting = asyncio.ensure_future(start)
+        try:
+            return await self._starting
+        finally:
+            self._starting = None
 
     async def _discard(self, why: str) -> None:
         """Kill the worker; the next request starts another."""

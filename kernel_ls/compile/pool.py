@@ -119,7 +119,8 @@ class CachedCompiler:
         except Exception:
             # Let the compiler say in its own way that there is no usable Triton.
             return await self._inner.check(job)
-        key = self._cache.key(job, f"{environment.triton} {remembered.stamp(environment)}")
+        stamp = remembered.stamp(environment)
+        key = self._cache.key(job, f"{environment.triton} {stamp}")
         while (pending := self._pending.get(key)) is not None:
             await pending.wait()
         kept = self._cache.get(key)
@@ -128,7 +129,9 @@ class CachedCompiler:
         done = self._pending[key] = asyncio.Event()
         try:
             result = await self._inner.check(job)
-            self._cache.put(key, result)
+            # Of a Triton that was replaced meanwhile, nobody knows whether the result is the old one's.
+            if remembered.stamp(environment) == stamp:
+                self._cache.put(key, result)
             return result
         finally:
             del self._pending[key]

@@ -22,6 +22,7 @@ from kernel_ls.errors import (
     TritonBroken,
     TritonMissing,
     WorkerCrashed,
+    WorkerKilled,
     WorkerStartError,
 )
 from kernel_ls.model import Json
@@ -34,6 +35,7 @@ _BOOTSTRAP = Path(__file__).with_name("worker") / "bootstrap.py"
 _MAX_FRAME = 256 * 1024 * 1024
 _STDERR_LINES = 200
 _EXIT_GRACE = 2.0
+_SIGKILL = 9
 _UNSUPPORTED_PYTHON = 64
 """Exit status of `bootstrap.py` under a Python that it does not support."""
 
@@ -155,7 +157,7 @@ class WorkerProcess:
 
         Raises:
             InterpreterNotFound, InterpreterBroken, TritonMissing, TritonBroken: the interpreter is of no use.
-            WorkerStartError: no answer within the deadline.
+            WorkerStartError: no answer within the deadline, or something else ended it (`WorkerKilled`).
             ProtocolError: something other than a worker of this version answered.
         """
         worker = WorkerProcess(python, await _spawn(python, cache_dir, environment))
@@ -364,6 +366,12 @@ def _start_error(python: str, error: WorkerCrashed) -> KernelLsError:
         )
     said = f": {last}" if last else ""
     how = describe_exit(error.returncode)
+    if error.returncode == -_SIGKILL:
+        # Nothing of Triton's does that to itself.
+        return WorkerKilled(
+            f"the worker under {python} was killed by SIGKILL before it answered",
+            "the system may have run out of memory",
+        )
     if error.returncode is not None and error.returncode < 0:
         # Python itself seldom dies of a signal before it has run a line; a broken extension module does it on import.
         return TritonBroken(

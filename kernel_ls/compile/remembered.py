@@ -24,7 +24,9 @@ def stamp(environment: PythonEnvironment | None) -> tuple[int, ...]:
     """Sizes and modification times that change when the interpreter or its Triton is replaced."""
     if environment is None:
         return ()
-    return (*_file_stamp(Path(environment.triton_path) / "__init__.py"), *_file_stamp(Path(environment.executable)))
+    triton = Path(environment.triton_path)
+    files = (triton / "__init__.py", triton / "_C", triton / "_C" / "libtriton.so", Path(environment.executable))
+    return tuple(number for file in files for number in _file_stamp(file))
 
 
 def load_environment(cache_dir: Path, python: str, variables: Mapping[str, str]) -> PythonEnvironment | None:

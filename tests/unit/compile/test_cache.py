@@ -157,6 +157,25 @@ async def test_a_known_result_needs_no_worker(misbehaving_python: str, cache_dir
     await second.close()
 
 
+async def test_a_result_that_a_replaced_triton_may_have_given_is_not_kept(
+    misbehaving_python: str, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cache = ResultCache(cache_dir)
+    compiler = CachedCompiler(WorkerCompiler(misbehaving_python, cache_dir=cache_dir), cache)
+    await compiler.check(job("fine"))
+    assert cache.stats().entries == 1
+    mark = tmp_path / "running"
+    checking = asyncio.ensure_future(compiler.check(job("wait", mark=str(mark))))
+    while not mark.exists():
+        await asyncio.sleep(0.002)
+    # As while `pip install` works beside the running server.
+    monkeypatch.setattr("kernel_ls.compile.remembered.stamp", lambda _environment: (1, 2))
+    mark.unlink()
+    assert (await checking).status is Status.DONE
+    assert cache.stats().entries == 1
+    await compiler.close()
+
+
 async def test_without_triton_the_cache_hides_nothing(cache_dir: Path, tmp_path: Path) -> None:
     compiler = CachedCompiler(WorkerCompiler("/bin/false", cache_dir=cache_dir), ResultCache(cache_dir))
     result = await compiler.check(job("fine"))

@@ -22,6 +22,7 @@ from kernel_ls.errors import (
     ProtocolError,
     TritonBroken,
     TritonMissing,
+    WorkerKilled,
     WorkerStartError,
 )
 from kernel_ls.model import Status
@@ -352,6 +353,28 @@ async def test_what_answers_and_is_no_worker_is_told(cache_dir: Path, tmp_path: 
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     with pytest.raises((ProtocolError, WorkerStartError)):
         await WorkerProcess.start(str(script), cache_dir=cache_dir, deadline=0.5)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_worker_that_is_killed_while_it_starts_is_started_once_more(
+    cache_dir: Path, tmp_path: Path, times: int
+) -> None:
+    """Its Triton is not to blame."""
+    log = tmp_path / "starts"
+    script = tmp_path / "python"
+    script.write_text(
+        f'#!/bin/sh\necho x >> "{log}"\n[ $(wc -l < "{log}") -le {times} ] && kill -9 $$\nexec "{sys.executable}" "$@"\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    compiler = WorkerCompiler(str(script), cache_dir=cache_dir, retry_after=0)
+    if times == 2:
+        with pytest.raises(WorkerKilled, match="SIGKILL"):
+            await compiler.environment()
+        assert compiler.state.kind == "failed"
+        assert "memory" in compiler.state.next_step
+    assert (await compiler.environment()).triton
+    assert compiler.state.kind == "ready"
+    await compiler.close()
 
 
 async def test_a_failed_start_is_not_tried_at_every_job(cache_dir: Path, tmp_path: Path) -> None:

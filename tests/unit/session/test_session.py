@@ -316,6 +316,30 @@ async def test_the_worker_state_reaches_the_client_once_a_change(bench: Bench) -
     assert bench.client.states == [("no-triton", "there is no Triton: pip install triton")]
 
 
+async def test_a_compiler_that_cannot_be_used_is_tried_again_less_and_less_often(bench: Bench) -> None:
+    """Triton may be installed by then, and nobody has to edit anything."""
+    bench.session.opened(A, 1, "bad")
+    await bench.settle()
+    bench.engine.enter(WorkerState("no-triton", "there is no Triton", "pip install triton"))
+    tries = []
+    for _ in range(200):
+        before = len(bench.engine.started)
+        bench.clock.move(1.0)
+        await bench.settle()
+        if len(bench.engine.started) > before:
+            tries.append(round(bench.clock.time))
+    assert tries == [6, 18, 42, 90, 150]
+    bench.engine.enter(WorkerState("ready"))
+    bench.clock.move(1000.0)
+    await bench.settle()
+    assert len(bench.engine.started) == 6
+    bench.engine.enter(WorkerState("failed", "it is broken"))
+    bench.session.closed(A)
+    bench.clock.move(1000.0)
+    await bench.settle()
+    assert len(bench.engine.started) == 6
+
+
 async def test_restarting_checks_everything_again(bench: Bench) -> None:
     bench.session.opened(A, 1, "bad")
     await bench.settle()
