@@ -171,6 +171,9 @@ class Connection:
         if not isinstance(method, str | None):
             self._refuse(request, lsp.ErrorCodes.InvalidRequest, "a method is a string")
             return
+        if "id" in message and request is None:
+            self._refuse(request, lsp.ErrorCodes.InvalidRequest, "an id is a number or a string")
+            return
         if method is not None and not self._is_in_order(method, request):
             return
         protocol = self._server.protocol

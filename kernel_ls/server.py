@@ -281,6 +281,11 @@ def _register_lifecycle(server: KernelServer) -> None:
 
 
 def _register_documents(server: KernelServer) -> None:
+    # pygls would keep texts of its own and, on the way to its own notion of lines, change the positions of an edit in
+    # place: behind a form feed, say, they would be others than the client sent.
+    for method in (lsp.TEXT_DOCUMENT_DID_OPEN, lsp.TEXT_DOCUMENT_DID_CHANGE, lsp.TEXT_DOCUMENT_DID_CLOSE):
+        del server.protocol.fm.builtin_features[method]
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
         path, version, text = (

@@ -96,6 +96,7 @@ class RawClient:
             while not holds():
                 self._said.clear()
                 assert self.process.returncode is None, f"the server ended: {self.errors[-2000:]}"
+                assert not self._tasks[0].done(), f"the client broke: {self._tasks[0].exception()!r}"
                 await self._said.wait()
 
         try:
@@ -123,11 +124,13 @@ class RawClient:
     async def _listen(self) -> None:
         assert self.process.stdout is not None
         reader = MessageReader()
-        while data := await self.process.stdout.read(1 << 16):
-            for message in reader.feed(data):
-                assert not isinstance(message, BadMessage), message
-                self._hear(message)
-        self._said.set()
+        try:
+            while data := await self.process.stdout.read(1 << 16):
+                for message in reader.feed(data):
+                    assert not isinstance(message, BadMessage), message
+                    self._hear(message)
+        finally:
+            self._said.set()
 
     def _hear(self, message: dict[str, Any]) -> None:
         self.messages.append(message)

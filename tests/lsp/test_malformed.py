@@ -79,6 +79,15 @@ async def test_every_request_has_an_answer(client: RawClient, message: dict[str,
         assert answer["error"]["code"] == code
 
 
+async def test_what_has_an_id_that_is_none_is_refused(client: RawClient) -> None:
+    await client.initialize()
+    for identity in ([1], {}, None, True, 1.5):
+        client.send_json(request("textDocument/codeLens", {"textDocument": {"uri": "file:///x"}}, identity))
+        client.send_json({"jsonrpc": "2.0", "id": identity, "result": None})
+    assert (await client.ask("textDocument/codeLens", {"textDocument": {"uri": "file:///x"}}))["result"] == []
+    assert client.answers == {}
+
+
 async def test_bytes_that_are_no_message_are_answered_and_skipped(client: RawClient) -> None:
     await client.initialize()
     client.open("broken.py", BROKEN)

@@ -70,6 +70,17 @@ async def test_a_line_above_moves_the_findings(editor: Editor) -> None:
     await editor.sees("broken.py", [("constexpr-global", 13), ("undefined-name", 19)])
 
 
+@pytest.mark.parametrize("separator", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+async def test_an_edit_behind_what_only_python_takes_for_a_line_end_is_made_where_it_was_said(
+    editor: Editor, separator: str
+) -> None:
+    text = f"# one{separator}two\n\n" + BROKEN.replace("tl.load(x_ptr + offs, mask=offs < m)", "tl.load(m)", 1)
+    editor.open("new.py", text)
+    await editor.sees("new.py", [("constexpr-global", 13), ("undefined-name", 19)])
+    editor.edit("new.py", (18, 16), (18, 17), "x_ptr + offs")
+    await editor.sees("new.py", [("constexpr-global", 13)])
+
+
 async def test_closing_clears(editor: Editor) -> None:
     editor.open("broken.py")
     await editor.sees("broken.py", BOTH)
