@@ -1,6 +1,7 @@
 """Breaks working kernels of real libraries in known ways and counts what is found.
 
-    python -m benchmarks.seeded_faults [LIBRARY ...] [--kernels N] [--at-once K] [--seed S] [--triton-python PATH] [--misses]
+    python -m benchmarks.seeded_faults [LIBRARY ...] [--kernels N] [--at-once K] [--seed S] [--triton-python PATH]
+                                       [--misses] [--unfixed] [--no-fixes]
 
 Kernels that are clean without a fault get K faults on K of their lines, each made by another operator of `seeding`. A
 fault counts as found if an error or warning stands on its line, whatever its code; the code is counted by itself.
@@ -41,6 +42,7 @@ class Tally:
     extra: int = 0
     by_operator: dict[str, list[int]] = field(default_factory=lambda: collections.defaultdict(lambda: [0, 0, 0]))
     missed: list[str] = field(default_factory=list)
+    unfixed: list[str] = field(default_factory=list)
 
 
 async def main() -> None:
@@ -52,6 +54,8 @@ async def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--triton-python", default=sys.executable)
     parser.add_argument("--misses", action="store_true", help="print what was not found and what was found beside")
+    parser.add_argument("--unfixed", action="store_true", help="print what was found but has no proved fix")
+    parser.add_argument("--no-fixes", action="store_true", help="do not prove fixes, which takes most of the time")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     tally = Tally()
@@ -62,6 +66,8 @@ async def main() -> None:
     _print(tally, arguments.at_once)
     if arguments.misses:
         print("\n".join(tally.missed))
+    if arguments.unfixed:
+        print("\n".join(sorted(tally.unfixed)))
 
 
 async def _library(folder: Path, arguments: argparse.Namespace, rng: random.Random, tally: Tally, wanted: int) -> None:
@@ -84,14 +90,16 @@ async def _library(folder: Path, arguments: argparse.Namespace, rng: random.Rand
             check = await project.checker.check_kernel(function)
             if any(f.severity is not Severity.INFO for f in check.findings) or not check.trials:
                 continue
-            done += await _kernel(project, check, arguments.at_once, rng, tally)
+            done += await _kernel(project, check, arguments, rng, tally)
     finally:
         await project.close()
 
 
-async def _kernel(project: Project, check: KernelCheck, count: int, rng: random.Random, tally: Tally) -> bool:
+async def _kernel(
+    project: Project, check: KernelCheck, arguments: argparse.Namespace, rng: random.Random, tally: Tally
+) -> bool:
     """Plant faults into one kernel and check it; whether there was a place for them."""
-    function = check.function
+    function, count = check.function, arguments.at_once
     seeds = seeding.choose(function.node, count, rng, _reached(check))
     if len(seeds) < count:
         return False
@@ -129,9 +137,12 @@ async def _kernel(project: Project, check: KernelCheck, count: int, rng: random.
         tally.by_operator[seed.operator][1] += 1
         tally.coded += any(f.code in seed.codes for f in hits)
         tally.uncategorised += all(f.code == "frontend-error" for f in hits)
-        fixed = await _is_fixed(shadow, again, hits)
+        fixed = not arguments.no_fixes and await _is_fixed(shadow, again, hits)
         tally.fixed += fixed
         tally.by_operator[seed.operator][2] += fixed
+        if not fixed:
+            tried = [(f.code, f.message[:100], [c.title for c in again.candidates(f)]) for f in hits]
+            tally.unfixed.append(f"unfixed {seed.operator} {where}:{seed.line} {seed.text!r}; {tried}")
         if not any(f.code in seed.codes for f in hits):
             tally.missed.append(f"code {seed.operator} {where}:{seed.line} {seed.text!r}; {[f.code for f in hits]}")
     for finding in findings:
@@ -157,9 +168,8 @@ async def _accepted(shadow: Checker, broken: object, check: KernelCheck) -> bool
 
 async def _is_fixed(shadow: Checker, again: KernelCheck, hits: list[Finding]) -> bool:
     for finding in hits:
-        for candidate in again.candidates(finding):
-            if await shadow.proves(again, finding, candidate):
-                return True
+        if await shadow.fixes(again, finding, most=1):
+            return True
     return False
 
 

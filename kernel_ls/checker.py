@@ -22,7 +22,7 @@ from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.environment.modules import Standing
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.launches import LaunchIndex
-from kernel_ls.analysis.proof import mends
+from kernel_ls.analysis.proof import choices, mends
 from kernel_ls.analysis.specialize import from_launches
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
@@ -194,31 +194,46 @@ class Checker:
         """A kernel's findings, each with the first fix that is seen to mend it: code is generated again with the change."""
         found = []
         for finding in check.findings:
-            fix = None
-            if finding.severity is not Severity.INFO:
-                for candidate in check.candidates(finding):
-                    if await self.proves(check, finding, candidate):
-                        fix = candidate
-                        break
-            found.append(replace(finding, fix=fix) if fix is not None else finding)
+            fixes = await self.fixes(check, finding, most=1) if finding.severity is not Severity.INFO else []
+            found.append(replace(finding, fix=fixes[0]) if fixes else finding)
         return tuple(found)
 
-    async def proves(self, check: KernelCheck, finding: Finding, fix: Fix) -> bool:
-        """Whether a kernel that has a change made is without the finding and has nothing new instead."""
+    async def fixes(self, check: KernelCheck, finding: Finding, *, most: int = 8) -> list[Fix]:
+        """The changes that are seen to mend a finding of a kernel, best first, and no more than `most`.
+
+        Of several answers to one question it is the one that leaves the fewest findings, if only one does or is likely.
+        """
+        found: list[Fix] = []
+        for choice in choices(check.candidates(finding)):
+            left = [(n, fix) for fix in choice if (n := await self._left(check, finding, fix)) is not None]
+            fewest = min((n for n, _ in left), default=0)
+            best = [fix for n, fix in left if n == fewest]
+            found += best if len(best) == 1 else [fix for fix in best if fix.likely][:1]
+            if len(found) >= most:
+                break
+        return found
+
+    async def _left(self, check: KernelCheck, finding: Finding, fix: Fix) -> int | None:
+        """How many findings a kernel that has a change made is left with; None if the change does not mend what it is for.
+
+        It mends a finding if that is gone and nothing new is there instead.
+        """
         shadow = self._with(fix)
         if shadow is None:
-            return False
+            return None
         functions = shadow.workspace.functions(check.function.path)
         function = next((f.jit for f in functions if f.jit.key == check.function.key), None)
         if function is None:
-            return False
+            return None
         launches = None
         if _signature(function) == _signature(check.function):
             # What host code passes is the same, as far as it is about this kernel; to follow it again would take long.
             launches = from_launches.launched(check.function, self.launches)
         again = await shadow.check_kernel(function, launches=launches)
         done = all(t.best.result.status is Status.DONE for t in again.trials)
-        return done and mends(finding, fix.edits, check.findings, again.findings, check.hidden())
+        if not done or not mends(finding, fix.edits, check.findings, again.findings, check.hidden()):
+            return None
+        return sum(f.severity is not Severity.INFO for f in again.findings)
 
     def survey(self, paths: Iterable[str]) -> None:
         """Learn what the kernels of some files call, so that a helper which they use is not checked by itself."""

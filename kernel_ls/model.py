@@ -354,10 +354,16 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change that was proved to remove its finding and to add no error."""
+    """A change that was proved to remove its finding and to add no error.
+
+    Candidates of one finding that share a `choice` are answers to one question, such as which size was meant: where
+    several would do, the first that is `likely` is offered, or none.
+    """
 
     title: str
     edits: tuple[Edit, ...]
+    choice: str = ""
+    likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)

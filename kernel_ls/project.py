@@ -292,9 +292,7 @@ class Project:
                 continue
             for finding in check.findings:
                 if self._meets(finding, path, first, last):
-                    for fix in check.candidates(finding):
-                        if await self.checker.proves(check, finding, fix):
-                            found.append((finding, fix))
+                    found += [(finding, fix) for fix in await self.checker.fixes(check, finding)]
         found += [(f, fix) for f, fix in self.checker.fixes_around(path) if self._meets(f, path, first, last)]
         return found
 

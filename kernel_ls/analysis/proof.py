@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kernel_ls.model import Edit, Finding, Location, Position, Severity, Span
+from kernel_ls.model import Edit, Finding, Fix, Location, Position, Severity, Span
 
 Place = tuple[str, int]
 """A file and a 0-based line of it."""
@@ -35,6 +35,14 @@ def mends(
         return False
     laid_bare = {_line(moved(Location(path, _start(line)), edits)) for path, line in hidden}
     return all((path, line) in laid_bare for _, path, line in (found - known).elements())
+
+
+def choices(fixes: Iterable[Fix]) -> list[list[Fix]]:
+    """Candidates in their order, those that are answers to one question together at the place of the first of them."""
+    groups: dict[object, list[Fix]] = {}
+    for index, fix in enumerate(fixes):
+        groups.setdefault(fix.choice or index, []).append(fix)
+    return list(groups.values())
 
 
 def moved(location: Location, edits: Sequence[Edit]) -> Location:

@@ -119,7 +119,7 @@ class RuleContext:
         location = self.location(span)
         return None if location is None else Edit(location, text)
 
-    def fix(self, title: str, *edits: tuple[UnitSpan, str]) -> Fix | None:
+    def fix(self, title: str, *edits: tuple[UnitSpan, str], choice: str = "", likely: bool = False) -> Fix | None:
         """A candidate fix from replacements in unit coordinates, or None where one of them has no place in a file.
 
         Rules write the language as `tl`; where the unit's file has another name for it, that name is used.
@@ -127,7 +127,7 @@ class RuleContext:
         made = [self.edit(span, self._spelt(text, span.unit)) for span, text in edits]
         kept = [e for e in made if e is not None]
         title = self._spelt(title, edits[0][0].unit) if edits else title
-        return Fix(title, tuple(kept)) if kept and len(kept) == len(made) else None
+        return Fix(title, tuple(kept), choice, likely) if kept and len(kept) == len(made) else None
 
     def _spelt(self, text: str, unit: str) -> str:
         known = self.program.units.get(unit, {}).get("globals") or {}

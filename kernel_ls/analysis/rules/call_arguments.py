@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import nearest
-from kernel_ls.analysis.rules.facts import callee, event, to_span
+from kernel_ls.analysis.rules.facts import callee, callee_name, event, to_span
+from kernel_ls.analysis.rules.sizes import fitting, stepped
 from kernel_ls.analysis.rules.syntax import UnitTree
+from kernel_ls.analysis.rules.unread import unread_variables
 from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(
@@ -43,8 +45,11 @@ class CallArguments(Rule):
         All; the parameters of Triton's own functions differ between versions.
 
     Fix and its safety:
-        Renames an unknown keyword to the nearest parameter, where one is near, and passes the caller's own variables of
-        the names that are missing. Both are guesses at what was meant.
+        Renames an unknown keyword to the nearest parameter, where one is near, or removes it where that is given as
+        well, and passes the caller's own variables of the names that are missing. A range without an end gets the
+        constexpr by which its statement steps, or the only one that fits; `tl.zeros` without a data type f32, an
+        accumulator's; a store without a value the only variable that nothing reads and that fits. All are guesses at
+        what was meant.
     """
 
     code = "call-arguments"
@@ -111,8 +116,10 @@ class CallArguments(Rule):
         call = tree.call_at(fault.span)
         extra = [str(n) for n in fault.facts.get("extra") or ()] or _from_text(fault.text)[1]
         missing = [str(n) for n in fault.facts.get("missing") or ()]
-        if call is not None and missing and not extra:
+        if call is not None and not extra and missing:
             yield _from_scope(call, missing, tree, context)
+        if call is not None and not extra:
+            yield from _of_tritons(call, fault, tree, context)
         if call is None or not extra:
             return
         near = _near(extra[0], fault, context)
@@ -120,7 +127,43 @@ class CallArguments(Rule):
             if near and keyword.arg == extra[0]:
                 start = tree.span(keyword)
                 name = UnitSpan(start.unit, start.line, start.column, start.line, start.column + len(extra[0].encode()))
-                yield context.fix(f"Rename to `{near}`", (name, near))
+                if any(k.arg == near for k in call.keywords):
+                    yield _without(call, keyword, f"Remove `{extra[0]}`: `{near}` is given", tree, context)
+                else:
+                    yield context.fix(f"Rename to `{near}`", (name, near))
+
+
+def _of_tritons(call: ast.Call, fault: Fault, tree: UnitTree, context: RuleContext) -> Iterable[Fix | None]:
+    """What a function of Triton's own is likely to be given for its last argument, which is missing."""
+    name, missing = callee_name(fault), _from_text(fault.text)[0]
+    if name == "arange" and missing == ["end"]:
+        yield from stepped(call, tree, context)
+        yield from fitting(call, tree, context)
+    elif name == "zeros" and missing == ["dtype"]:
+        yield _with(call, ", tl.float32", "Make it tl.float32", tree, context)
+    elif name == "store" and missing == ["value"] and not call.keywords:
+        for unread in unread_variables(tree):
+            yield _with(call, f", {unread}", f"Store `{unread}`, which nothing reads", tree, context, choice="value")
+
+
+def _with(call: ast.Call, text: str, title: str, tree: UnitTree, context: RuleContext, choice: str = "") -> Fix | None:
+    """A call with more behind its last positional argument."""
+    if not call.args or call.keywords:
+        return None
+    end = tree.span(call.args[-1])
+    place = UnitSpan(end.unit, end.end_line, end.end_column, end.end_line, end.end_column)
+    return context.fix(title, (place, text), choice=choice)
+
+
+def _without(call: ast.Call, keyword: ast.keyword, title: str, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """A call without one of its keywords, which is not its first argument."""
+    here = tree.span(keyword)
+    earlier = [span for n in (*call.args, *call.keywords) if (span := tree.span(n)) < here]
+    if not earlier:
+        return None
+    before = max(earlier)
+    span = UnitSpan(here.unit, before.end_line, before.end_column, here.end_line, here.end_column)
+    return context.fix(title, (span, ""))
 
 
 def _from_scope(call: ast.Call, missing: list[str], tree: UnitTree, context: RuleContext) -> Fix | None:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.facts import event, spans
 from kernel_ls.analysis.rules.syntax import UnitTree, is_constexpr_annotation
-from kernel_ls.model import Fault, UnitSpan
+from kernel_ls.model import Fault, Fix, UnitSpan
 
 _ALREADY = re.compile(r"(\S+) is already defined\. constexpr cannot be reassigned")
 _IN_LOOP = re.compile(r"cannot reassign constexpr (\S+) in the loop")
@@ -37,7 +38,8 @@ class ConstexprReassigned(Rule):
         All.
 
     Fix and its safety:
-        None: which of the two values is meant is the author's to say.
+        The second value gets a name of its own, by which everything after it reads it, as Python would. Where that
+        cannot be told from the text alone, in a loop for example, there is none.
     """
 
     code = "constexpr-reassigned"
@@ -71,6 +73,31 @@ class ConstexprReassigned(Rule):
                 _first(name, tree, place),
             )
         return None
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        found = _ALREADY.search(fault.text)
+        tree = context.tree(match.span.unit)
+        target = tree.node_at(match.span)
+        if found is not None and isinstance(target, ast.Name):
+            yield _renamed(target, tree, context)
+
+
+def _renamed(target: ast.Name, tree: UnitTree, context: RuleContext) -> Fix | None:
+    """Another name for the second value of a constexpr, there and wherever it is read after that."""
+    name, statement, function = target.id, tree.statement(target), tree.function
+    if function is None or statement not in function.body:
+        return None
+    here = tree.span(statement)
+    if any((s.lineno, s.col_offset) > (here.line, here.column) for s in tree.assignments(name)):
+        return None
+    taken = {n.id for n in tree.nodes if isinstance(n, ast.Name)} | {
+        n.arg for n in tree.nodes if isinstance(n, ast.arg)
+    }
+    other = next(f"{name}_{n}" for n in range(2, len(taken) + 3) if f"{name}_{n}" not in taken)
+    after = (here.end_line, here.end_column)
+    reads = [n for n in tree.nodes if isinstance(n, ast.Name) and n.id == name and (n.lineno, n.col_offset) >= after]
+    edits = [(tree.span(n), other) for n in (target, *reads)]
+    return context.fix(f"Name the second value `{other}`", *edits)
 
 
 def declared_constexpr(name: str, tree: UnitTree) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_runtime, operands
+from kernel_ls.analysis.rules.sizes import fitting, stepped
 from kernel_ls.analysis.rules.syntax import UnitTree, is_constexpr_annotation, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
 
@@ -46,7 +47,8 @@ class ConstexprRequired(Rule):
 
     Fix and its safety:
         Annotates the parameter with `tl.constexpr`. Every new value then compiles the kernel anew, and a launch must
-        pass a plain Python value. A variable that is made of constants gets the annotation where it is assigned.
+        pass a plain Python value. A variable that is made of constants gets the annotation where it is assigned. A range
+        whose end is computed ends at the `tl.constexpr` by which its statement steps, or at the only one that fits.
     """
 
     code = "constexpr-required"
@@ -88,6 +90,10 @@ class ConstexprRequired(Rule):
         for target in _made_of_constants(match.span, tree):
             name = tree.source_of(target)
             yield context.fix(f"Declare `{name}` as tl.constexpr", (tree.span(target), f"{name}: tl.constexpr"))
+        call, culprit = tree.call_at(fault.span), tree.node_at(match.span)
+        if call is not None and callee_name(fault) == "arange" and culprit is tree.argument_node(call, "end", 1):
+            yield from stepped(call, tree, context)
+            yield from fitting(call, tree, context)
 
 
 def _made_of_constants(place: UnitSpan, tree: UnitTree) -> list[ast.Name]:

@@ -51,7 +51,7 @@ class DotOperands(Rule):
 
     Fix and its safety:
         Converts one of two operands whose data types differ: an integer to the other's floating point type, else the
-        second to the first's. An accumulator that is made of zeros starts with the product's type. Whether to pad or to
+        second to the first's. An operand that is converted where it stands is converted to that type instead. An accumulator that is made of zeros starts with the product's type. Whether to pad or to
         transpose is the author's to say.
     """
 
@@ -90,8 +90,10 @@ class DotOperands(Rule):
             changed, kind = (left, kinds[1]) if is_integer(kinds[0]) and is_float(kinds[1]) else (right, kinds[0])
             node = tree.node_at(changed.span) if changed.span is not None else None
             if changed.span is not None and isinstance(node, ast.expr):
+                dtype, already = DTYPE_NAMES[kind], _conversion(node)
+                if already is not None:
+                    yield context.fix(f"Convert to {dtype}", (tree.span(already), dtype))
                 text = parenthesised(node, tree.text(changed.span))
-                dtype = DTYPE_NAMES[kind]
                 yield context.fix(
                     f"Convert `{shorten(changed.source)}` to {dtype}", (changed.span, f"{text}.to({dtype})")
                 )
@@ -105,6 +107,14 @@ class DotOperands(Rule):
             final = acc.type.replace(held.element, wanted)
             if first.value is not None and held.element != wanted:
                 yield start_with(first.value, tree, acc.source, acc.type, final, context)
+
+
+def _conversion(node: ast.expr) -> ast.expr | None:
+    """The data type that an operand is converted to where it stands, as `x.to(tl.int8)` is."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to":
+        if len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ast.Attribute):
+            return node.args[0]
+    return None
 
 
 def _is_dot(name: str, fault: Fault, context: RuleContext) -> bool:

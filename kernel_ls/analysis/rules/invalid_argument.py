@@ -78,7 +78,8 @@ class InvalidArgument(Rule):
         All. Several such faults have an empty message in 3.5.
 
     Fix and its safety:
-        `//` for `/` in a loop's bounds; the only axis of a block that has one; the word for an option that is nearly the
+        `//` for `/` in a loop's bounds; the only axis of a block that has one, or the only one that fits what is made of
+        the result; the word for an option that is nearly the
         one given; a comma for a tuple of one element in a block pointer's arguments.
     """
 
@@ -112,7 +113,7 @@ class InvalidArgument(Rule):
                 if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
                     yield floor_division(division, tree, context)
             return
-        yield _only_axis(fault, node, tree, context)
+        yield from _axes(fault, node, tree, context)
         yield _near_option(fault, node, context)
         if isinstance(node, ast.Call) and callee_name(fault) == "make_block_ptr":
             edits = [
@@ -124,13 +125,15 @@ class InvalidArgument(Rule):
                 yield context.fix("Write tuples of one element", *edits)
 
 
-def _only_axis(fault: Fault, node: ast.AST, tree: UnitTree, context: RuleContext) -> Fix | None:
-    """The axis of a block that has only one."""
+def _axes(fault: Fault, node: ast.AST, tree: UnitTree, context: RuleContext) -> Iterable[Fix | None]:
+    """The axis of a block that has only one, or of those that there are the only one that fits what is made of the result."""
     kinds = [k for o in arguments(fault) if (k := block(o.type)) is not None]
     written = node.operand if isinstance(node, ast.UnaryOp) else node
-    if not _AXIS.search(fault.text) or not kinds or any(len(k.shape) != 1 for k in kinds):
-        return None
-    return context.fix("Use axis 0", (tree.span(node), "0")) if isinstance(written, ast.Constant) else None
+    ranks = {len(k.shape) for k in kinds}
+    if not _AXIS.search(fault.text) or len(ranks) != 1 or not isinstance(written, ast.Constant):
+        return
+    for axis in range(ranks.pop()):
+        yield context.fix(f"Use axis {axis}", (tree.span(node), str(axis)), choice="axis")
 
 
 def _near_option(fault: Fault, node: ast.AST, context: RuleContext) -> Fix | None:

@@ -33,6 +33,11 @@ DTYPE_NAMES = {
     "bf16": "tl.bfloat16",
     "f32": "tl.float32",
     "f64": "tl.float64",
+    "f8e5": "tl.float8e5",
+    "f8e4nv": "tl.float8e4nv",
+    "f8e4b15": "tl.float8e4b15",
+    "f8e5b16": "tl.float8e5b16",
+    "f8e4b8": "tl.float8e4b8",
     "i1": "tl.int1",
     "i8": "tl.int8",
     "i16": "tl.int16",
@@ -202,8 +207,7 @@ def start_with(
         return None
     dtype = DTYPE_NAMES[scalar(final)]
     if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
-        named = [_named_size(n, tree, context) for n in sizes.shape]
-        shape = "(" + ", ".join(named) + ("," if len(named) == 1 else "") + ")"
+        shape = shape_of(sizes.shape, tree, context)
         return context.fix(f"Start `{name}` as a block of {dtype}", (span, f"tl.full({shape}, {text}, {dtype})"))
     first = block(initial)
     if first is None or first.shape != sizes.shape or scalar(initial) not in DTYPE_NAMES:
@@ -216,6 +220,12 @@ def start_with(
     return context.fix(
         f"Convert `{name}` to {dtype} before the loop", (span, f"{parenthesised(value, text)}.to({dtype})")
     )
+
+
+def shape_of(sizes: Iterable[int], tree: UnitTree, context: RuleContext) -> str:
+    """A shape as its author would write it, sizes by the names of constants where these are the only ones of their value."""
+    named = [_named_size(n, tree, context) for n in sizes]
+    return "(" + ", ".join(named) + ("," if len(named) == 1 else "") + ")"
 
 
 def _named_size(size: int, tree: UnitTree, context: RuleContext) -> str:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_pointer
+from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_integer, is_pointer
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
-from kernel_ls.model import Fault, Location, UnitSpan
+from kernel_ls.analysis.rules.unread import unread_parameters, unread_variables
+from kernel_ls.model import Fault, Fix, Location, UnitSpan
 
 _TEXT = re.compile(
     r"Unsupported ptr type (.+) in `tl\.|Pointer argument of store instruction is|Expected `base` to be a pointer type|"
@@ -39,7 +41,8 @@ class PointerExpected(Rule):
         All.
 
     Fix and its safety:
-        None: which pointer is meant is the author's to say.
+        Adds an offset to the only pointer parameter that nothing reads, or takes that with a variable that nothing reads
+        either, or such a variable alone, where only one of these fits. Else which pointer is meant is the author's to say.
     """
 
     code = "pointer-expected"
@@ -76,6 +79,20 @@ class PointerExpected(Rule):
         if pointer is not None and pointer.origin is not None:
             related.append((f"`{shorten(pointer.source)}` comes from here", pointer.origin))
         return Match(place, message, tuple(related), also=_evidence(place, tree, context))
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        tree, given = context.tree(match.span.unit), _pointer(fault)
+        if given is None or given.span != match.span or not is_integer(given.type):
+            return
+        for name in unread_parameters(tree):
+            title = f"Add it to `{name}`, which nothing reads"
+            yield context.fix(title, (match.span, f"{name} + {tree.text(match.span)}"), choice="pointer")
+            for offsets in unread_variables(tree):
+                title = f"Take `{name} + {offsets}`, which nothing reads"
+                yield context.fix(title, (match.span, f"{name} + {offsets}"), choice="pointer")
+        for name in unread_variables(tree):
+            title = f"Take `{name}`, which nothing reads"
+            yield context.fix(title, (match.span, name), choice="pointer")
 
 
 def _pointer(fault: Fault) -> Operand | None:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
-from kernel_ls.analysis.rules.facts import arguments
+from kernel_ls.analysis.rules.facts import arguments, callee_name
+from kernel_ls.analysis.rules.sizes import END, fitting, stepped
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
-from kernel_ls.model import Fault, Location, UnitSpan
+from kernel_ls.model import Fault, Fix, Location, UnitSpan
 
 _TEXT = re.compile(r"must (?:all )?be (?:a )?(?:positive )?powers? of (?:2|two)", re.IGNORECASE)
 _ELEMENT = re.compile(r"Shape element (\d+)")
@@ -33,7 +35,9 @@ class PowerOfTwo(Rule):
         All.
 
     Fix and its safety:
-        None: the next power of two needs a mask with it. At the launch use `triton.next_power_of_2(n)`.
+        Of a number that is written out: ends a range at the `tl.constexpr` by which its statement steps, or at the only
+        one that fits what is made with it, or writes the next power of two. What lies beyond the data then needs a mask.
+        Where a launch gives the size, use `triton.next_power_of_2(n)` there.
     """
 
     code = "power-of-two"
@@ -64,6 +68,22 @@ class PowerOfTwo(Rule):
             message += f" Use {following} and a mask."
         related, also = _where_from(fault, place, tree, context)
         return Match(place, message, related, also=also)
+
+    def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
+        tree = context.tree(fault.span.unit)
+        call, node = tree.call_at(fault.span), tree.node_at(match.span)
+        ranges = call is not None and callee_name(fault) == "arange"
+        written = tree.argument_node(call, "end", 1) if call is not None and ranges else node
+        if call is None or not isinstance(written, ast.Constant) or type(written.value) is not int:
+            return
+        if ranges:
+            yield from stepped(call, tree, context)
+        following = _next_power(str(written.value))
+        if following and (not ranges or _range(fault) == str(written.value)):
+            title = f"Use {following}, the next power of two; mask what is beyond {written.value}"
+            yield context.fix(title, (tree.span(written), following), choice=END, likely=True)
+        if ranges:
+            yield from fitting(call, tree, context)
 
 
 def _size(fault: Fault, shape: ast.Tuple | ast.List, index: int, tree: UnitTree) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import parenthesised
 from kernel_ls.analysis.rules.facts import Operand, arguments, block, brief, callee_name, shape_text
-from kernel_ls.analysis.rules.syntax import shorten
+from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(
@@ -49,7 +49,8 @@ class ShapeMismatch(Rule):
 
     Fix and its safety:
         `[:, None]` behind a block of one dimension, where its size is the other's number of rows and not that of its
-        columns. Else which of the shapes is meant is the author's to say.
+        columns. Two ranges of different ends both get the end that is a name rather than a number, or the only one that
+        fits. Else which of the shapes is meant is the author's to say.
     """
 
     code = "shape-mismatch"
@@ -95,6 +96,8 @@ class ShapeMismatch(Rule):
         if not isinstance(tree.node_at(fault.span), (ast.BinOp, ast.Compare, ast.AugAssign)):
             return
         given = [o for o in arguments(fault) if block(o.type) is not None]
+        if len(given) == 2:
+            yield from _one_end(_range_of(given[0], tree), _range_of(given[1], tree), tree, context)
         for flat, wide in ((a, b) for a in given for b in given if a is not b):
             one, two = block(flat.type), block(wide.type)
             if one is None or two is None or flat.span is None or (len(one.shape), len(two.shape)) != (1, 2):
@@ -103,6 +106,29 @@ class ShapeMismatch(Rule):
             if one.shape[0] == two.shape[0] != two.shape[1] and isinstance(node, ast.expr):
                 text = f"{parenthesised(node, tree.text(flat.span))}[:, None]"
                 yield context.fix(f"Use `{shorten(text)}`", (flat.span, text))
+
+
+def _range_of(o: Operand, tree: UnitTree) -> ast.Call | None:
+    """The `tl.arange` that an operand is, or that the variable was bound to which it is."""
+    place = o.span if o.origin is None else o.origin
+    node = tree.node_at(place) if place is not None and place.unit == tree.unit else None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        node = node.value
+    ranges = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "arange"
+    return node if ranges and isinstance(node, ast.Call) and len(node.args) == 2 else None
+
+
+def _one_end(
+    first: ast.Call | None, second: ast.Call | None, tree: UnitTree, context: RuleContext
+) -> Iterable[Fix | None]:
+    """Of two ranges that start alike, the end of one for both: a name's rather than a number's, else the one that fits."""
+    if first is None or second is None or ast.dump(first.args[0]) != ast.dump(second.args[0]):
+        return
+    ends = first.args[1], second.args[1]
+    for changed, kept in (ends, ends[::-1]):
+        if isinstance(changed, ast.Constant) or not isinstance(kept, ast.Constant):
+            text = tree.source_of(kept)
+            yield context.fix(f"End both ranges at `{text}`", (tree.span(changed), text), choice="end")
 
 
 def _scalar_pointer(fault: Fault, context: RuleContext) -> Match:

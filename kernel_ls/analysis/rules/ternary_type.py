@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import harmless, parenthesised
 from kernel_ls.analysis.rules.facts import block, described_type, is_float, is_integer, notation, scalar
-from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES
-from kernel_ls.analysis.rules.syntax import UnitTree
+from kernel_ls.analysis.rules.loop_carried_type import DTYPE_NAMES, shape_of
+from kernel_ls.analysis.rules.syntax import UnitTree, dotted
 from kernel_ls.model import Fault, Fix, UnitSpan
 
 _TEXT = re.compile(r"Ternary expression with dynamic condition has inconsistent types (.+) and (.+)", re.DOTALL)
@@ -34,8 +34,9 @@ class TernaryType(Rule):
         All.
 
     Fix and its safety:
-        Writes an integer constant as a float, or converts the second value to the first one's type. Where neither value
-        touches memory, `tl.where` gives both a common type and shape.
+        Writes an integer constant as a float, or converts the second value to the first one's type. `tl.zeros` of
+        another shape or type is made of the other value's. Where neither value touches memory, `tl.where` gives both a
+        common type and shape.
     """
 
     code = "ternary-type"
@@ -67,6 +68,7 @@ class TernaryType(Rule):
         then, other = _types(fault)
         if block(then) == block(other) or (block(then) is not None and block(other) is not None):
             yield from _alike(node, then, other, tree, context)
+        yield from _zeros_alike(node, then, other, tree, context)
         if harmless(node.body) and harmless(node.orelse):
             parts = ", ".join(tree.source_of(n) for n in (node.test, node.body, node.orelse))
             yield context.fix("Use tl.where", (match.span, f"tl.where({parts})"))
@@ -81,6 +83,21 @@ def _alike(node: ast.IfExp, then: str, other: str, tree: UnitTree, context: Rule
         dtype, text = DTYPE_NAMES[scalar(then)], tree.source_of(node.orelse)
         converted = f"{parenthesised(node.orelse, text)}.to({dtype})"
         yield context.fix(f"Convert to {dtype}", (tree.span(node.orelse), converted))
+
+
+def _zeros_alike(node: ast.IfExp, then: str, other: str, tree: UnitTree, context: RuleContext) -> Iterable[Fix | None]:
+    """A block of zeros of the other value's shape and type, by the names of its sizes; a number where that is none."""
+    for value, theirs in ((node.orelse, then), (node.body, other)):
+        zeros = isinstance(value, ast.Call) and dotted(value.func).endswith(".zeros")
+        if not zeros or scalar(theirs) not in DTYPE_NAMES:
+            continue
+        sizes, dtype = block(theirs), DTYPE_NAMES[scalar(theirs)]
+        if sizes is not None:
+            shape = shape_of(sizes.shape, tree, context)
+            yield context.fix(f"Make the zeros {theirs}", (tree.span(value), f"tl.zeros({shape}, {dtype})"))
+        elif theirs in ("f32", "i32"):
+            text = "0.0" if is_float(theirs) else "0"
+            yield context.fix(f"Write {text}", (tree.span(value), text))
 
 
 def _types(fault: Fault) -> tuple[str, str]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
+from kernel_ls.analysis.rules.edits import parenthesised
 from kernel_ls.analysis.rules.facts import event, is_block, operands
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
@@ -130,7 +131,8 @@ class UnsupportedSyntax(Rule):
         All. Some constructs come with newer versions; the checker asks the one that is installed.
 
     Fix and its safety:
-        `tl.dot(a, b)` for `a @ b`, a product for a square. Others have no mechanical equivalent.
+        `tl.dot(a, b)` for `a @ b`, a product for a square, and the body of a `lambda` that is called where it stands.
+        Others have no mechanical equivalent.
     """
 
     code = "unsupported-syntax"
@@ -237,6 +239,12 @@ class UnsupportedSyntax(Rule):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Name):
             if isinstance(node.right, ast.Constant) and node.right.value == 2:
                 yield context.fix("Multiply instead", (match.span, f"({node.left.id} * {node.left.id})"))
+        called = tree.parents.get(node) if isinstance(node, ast.Lambda) else None
+        if isinstance(node, ast.Lambda) and isinstance(called, ast.Call) and called.func is node:
+            bare = not (called.args or called.keywords or ast.unparse(node.args))
+            body = parenthesised(node.body, tree.source_of(node.body))
+            if bare:
+                yield context.fix("Write the expression itself", (tree.span(called), body))
         statement = tree.statement(node) if node is not None else None
         if isinstance(statement, ast.Assign) and len(statement.targets) > 1 and node is statement:
             names = [tree.source_of(t) for t in statement.targets]
