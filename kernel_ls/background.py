@@ -47,6 +47,8 @@ class Background:
         self._snapshots: dict[str, Snapshot | None] = {}
         self._warming: asyncio.Task[None] | None = None
         self._learning: asyncio.Task[None] | None = None
+        self._stale = True
+        """Whether files changed on disk since the folder was looked through."""
         self._starting: asyncio.Task[None] | None = None
         self._checked: set[str] = set()
         self._told: list[Callable[[frozenset[str]], None]] = []
@@ -80,12 +82,13 @@ class Background:
         report, snapshot = await self._project.examine(path)
         if before and self._project.triton_stamp != before:
             # The other files' findings are of the Triton before.
-            for tell in self._told:
-                tell(frozenset(self._checked - {path}))
+            self._tell(frozenset(self._checked - {path}))
         if self._warming is not None:
             self._warming.cancel()
         if snapshot is not None:
-            snapshot.prepare()
+            earlier = self._snapshots.get(path)
+            if earlier is not None:
+                snapshot.follow(earlier)
             self._warming = asyncio.ensure_future(_warm(snapshot))
         self._checked.add(path)
         if self._learning is None:
@@ -96,10 +99,14 @@ class Background:
         return report, snapshot
 
     async def _learn(self) -> None:
-        if await self._project.learn():
-            more = frozenset(path for path in self._checked if self._project.unread(path))
-            for tell in self._told if more else ():
-                tell(more)
+        while self._stale:
+            self._stale = False
+            await self._project.learn()
+        self._tell(self._project.outdated())
+
+    def _tell(self, paths: frozenset[str]) -> None:
+        for tell in self._told if paths else ():
+            tell(paths)
 
     def snapshot(self, path: str) -> Snapshot | None:
         """See `session.Engine`."""
@@ -127,15 +134,24 @@ class Background:
         """See `session.Engine`."""
         before = self._text(path)
         self._buffers[path] = text
-        self._post(self._project.put, path, text)
+        self._post(self._put, path, text)
         return before != text
+
+    def _put(self, path: str, text: str) -> None:
+        self._project.put(path, text)
+        self._tell(self._project.outdated(path))
 
     def drop(self, path: str) -> bool:
         """See `session.Engine`."""
         before = self._buffers.pop(path, None)
         self._snapshots.pop(path, None)
-        self._post(self._project.drop, path)
+        self._post(self._drop, path)
         return before is not None and before != self._text(path)
+
+    def _drop(self, path: str) -> None:
+        self._project.drop(path)
+        self._checked.discard(path)
+        self._tell(self._project.outdated(path))
 
     def touch(self, paths: Iterable[str]) -> None:
         """See `session.Engine`."""
@@ -143,6 +159,8 @@ class Background:
 
     def _touch(self, paths: list[str]) -> None:
         self._project.touch(paths)
+        # What changes while the folder is looked through is looked at again after it.
+        self._stale = True
         if self._learning is not None and self._learning.done():
             self._learning = asyncio.ensure_future(self._learn())
 

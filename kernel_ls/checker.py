@@ -16,16 +16,20 @@ from functools import partial
 from typing import Literal
 
 from kernel_ls.analysis import rules, specialize
+from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.edits import apply_edits
 from kernel_ls.analysis.environment import Workspace
 from kernel_ls.analysis.environment.bindings import binding_of
 from kernel_ls.analysis.environment.modules import Standing
+from kernel_ls.analysis.host_text import NO_HOST_TEXT, HostText, head, host_text
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.launches import LaunchIndex
+from kernel_ls.analysis.pins import pins_of
 from kernel_ls.analysis.proof import choices, mends
 from kernel_ls.analysis.specialize import from_launches
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
+from kernel_ls.kept import Kept, lasts
 from kernel_ls.model import (
     DEFAULT_TARGET,
     Argument,
@@ -91,7 +95,7 @@ class KernelCheck:
                 origin = self.program.origins.get(unit)
                 if origin is not None:
                     for first, last in ranges:
-                        found.update((origin.path, origin.first_line + n - 1) for n in range(first, last + 1))
+                        found.update((origin.path, origin.row(n)) for n in range(first, last + 1))
         return frozenset(found)
 
 
@@ -106,6 +110,12 @@ class Checker:
         """Launch sites; whoever knows more files of the workspace adds them to its `known_paths` and indexes them."""
         self.checked_elsewhere: frozenset[str] = frozenset()
         """Files that are checked as well, so that what they find in others' helpers is known."""
+        self._checks: Kept[tuple[tuple[Trial, ...], tuple[Finding, ...], KernelReport]] = Kept(
+            workspace.document, lambda path: self._host_text(path).code
+        )
+        self._around: Kept[tuple[rules.Explanation, ...]] = Kept(
+            workspace.document, lambda path: self._host_text(path).whole, most=64
+        )
 
     # ------------------------------------------------------------------------------------------ files
 
@@ -153,8 +163,7 @@ class Checker:
         document = self.workspace.document(path)
         if document is None:
             return ()
-        around = rules.surroundings_of(document, self.workspace, self.launches)
-        explained = rules.check_surroundings(document, around)
+        explained = self._explained(path, document)
         if not self.options.prove_fixes:
             return tuple(e.finding for e in explained)
         return tuple(replace(e.finding, fix=self._proved_around(e, explained)) for e in explained)
@@ -164,9 +173,24 @@ class Checker:
         document = self.workspace.document(path)
         if document is None:
             return []
-        explained = rules.check_surroundings(document, rules.surroundings_of(document, self.workspace, self.launches))
+        explained = self._explained(path, document)
         proved = [(e.finding, self._proved_around(e, explained)) for e in explained if e.fixes]
         return [(finding, fix) for finding, fix in proved if fix is not None]
+
+    def _explained(self, path: str, document: ParsedDocument) -> tuple[rules.Explanation, ...]:
+        key = self.workspace.epoch, document.broken
+        kept = self._around.get(path, key)
+        if kept is not None:
+            self.workspace.read_for(path, kept[1])
+            return kept[0]
+        around = rules.surroundings_of(document, self.workspace, self.launches)
+        found = rules.check_surroundings(document, around)
+        self._around.put(path, key, None, found, self.workspace.dependencies(path))
+        return found
+
+    def _host_text(self, path: str) -> HostText:
+        document = self.workspace.document(path)
+        return host_text(document) if document is not None else NO_HOST_TEXT
 
     def _proved_around(self, explanation: rules.Explanation, explained: Sequence[rules.Explanation]) -> Fix | None:
         """The first candidate that is seen to mend a finding around kernels."""
@@ -294,12 +318,20 @@ class Checker:
         program = self.workspace.program(function)
         if launches is None:
             launches = from_launches.launched(function, self.launches)
+        standing = self.workspace.standing(function)
+        inputs = tuple(launches), pins_of(function)
+        owner = function.path, function.key
+        key = self.workspace.epoch, program.key, head(function), standing, self.options, function.dialect
+        kept = self._checks.get(owner, key, inputs)
+        if kept is not None:
+            self.workspace.read_for(function.path, kept[1])
+            return KernelCheck(function, program, *kept[0])
         plan = specialize.plan(function, program, self.workspace, launches=launches)
         trials: list[Trial] = []
         for target in self.options.targets:
             trials += await self._trials(function, program, plan, target, started)
         findings = conclude(trials, describe, guessing=not launches and not plan.is_kernel)
-        if self.workspace.standing(function) is Standing.UNDECIDED:
+        if standing is Standing.UNDECIDED:
             # Whether there is such a kernel hangs on how the module is loaded.
             findings = tuple(
                 replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings
@@ -312,6 +344,9 @@ class Checker:
             specializations=tuple(t.best.specialization for t in trials),
             seconds=time.monotonic() - started,
         )
+        if all(lasts(attempt.result) for trial in trials for attempt in trial.attempts):
+            files = self.workspace.dependencies(function.path)
+            self._checks.put(owner, key, inputs, (tuple(trials), findings, report), files)
         return KernelCheck(function, program, tuple(trials), findings, report)
 
     async def _trials(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -227,14 +228,29 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class UnitOrigin:
-    """Where a unit's text stands: file, 0-based line of its `def`, and what was cut from each line's start.
+    """Where a unit's text stands: file, 0-based row of its `def`, and what was cut from each line's start.
 
-    `indents` holds, per unit line, how many code points of the buffer's line precede the unit's line (dedent).
+    `indents` holds, per unit line, how many code points of the buffer's row precede the unit's line (dedent); `rows` the
+    0-based row of each unit line, since comments and empty lines are no part of a unit.
     """
 
     path: str
     first_line: int
     indents: tuple[int, ...]
+    rows: tuple[int, ...] = ()
+
+    def row(self, line: int) -> int:
+        """The 0-based row of a 1-based unit line; lines outside the unit count on from its ends."""
+        if 1 <= line <= len(self.rows):
+            return self.rows[line - 1]
+        if line > len(self.rows) > 0:
+            return self.rows[-1] + line - len(self.rows)
+        return self.first_line + line - 1
+
+    def line(self, row: int) -> int | None:
+        """The 1-based unit line of a 0-based row; None for a row that is no part of the unit."""
+        index = bisect_left(self.rows, row)
+        return index + 1 if index < len(self.rows) and self.rows[index] == row else None
 
 
 @dataclass(frozen=True, slots=True)

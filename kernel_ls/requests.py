@@ -193,7 +193,7 @@ def ir_of(server: KernelServer, path: str, kernel: str) -> dict[str, Any]:
     for first, last, unit, line, column in lines.source_map(reading.module):
         origin = reading.program.origins.get(unit)
         if origin is not None:
-            row = origin.first_line + line - 1
+            row = origin.row(line)
             rows.append({"rows": [first, last], "uri": convert.to_uri(origin.path), "line": row, "column": column})
     text = reading.attempt.result.ttir
     note = f"// {kernel}: last good, the kernel does not compile as it stands now\n" if last_good else ""

@@ -282,7 +282,9 @@ class Session:
         if folder is None:
             return
         folder.engine.put(path, text)
-        self._request(document, delay=self._debounce.delay(document.cost), own=True)
+        # The first edit after a pause is checked at once; who goes on typing waits for the next.
+        delay = 0.0 if document.is_current else self._debounce.delay(document.cost)
+        self._request(document, delay=delay, own=True)
         self._refresh_dependents({path})
 
     def closed(self, path: str) -> None:

@@ -7,14 +7,19 @@ statements that do not parse, and the tree holds all the others at their own pla
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 from kernel_ls.analysis import isolation
 from kernel_ls.analysis.comments import Comment, comments
 from kernel_ls.analysis.isolation import BrokenRegion
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.analysis.positions import split_lines
+from kernel_ls.analysis.reparse import reparse
+from kernel_ls.analysis.rows import moves
 from kernel_ls.model import Span
 
 __all__ = ["MAXIMUM", "BrokenRegion", "ParsedDocument", "parse"]
@@ -39,12 +44,12 @@ class ParsedDocument:
     """What pure functions of this document have computed once, by the function's name."""
 
     @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
         """The parent of every node."""
         found: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
-                found[child] = node
+        for statement in self.tree.body:
+            found[statement] = self.tree
+            found.update(once(statement, "parents", partial(_parents, statement)))
         return found
 
     @cached_property
@@ -58,6 +63,15 @@ class ParsedDocument:
         bounds = sorted(cuts)
         return tuple(c for a, b in pairwise(bounds) for c in comments(self.lines[a:b], a))
 
+    def comments_of(self, first: int, last: int) -> tuple[Comment, ...]:
+        """The comments in a range of (0-based) rows, the last one excluded."""
+        starts = self._comment_rows
+        return self.comments[bisect_left(starts, first) : bisect_left(starts, last)]
+
+    @cached_property
+    def _comment_rows(self) -> list[int]:
+        return [comment.span.start.line for comment in self.comments]
+
     @cached_property
     def broken_names(self) -> frozenset[str]:
         """Qualified names of functions and classes that do not parse: they exist, though nothing is known of them."""
@@ -68,8 +82,18 @@ class ParsedDocument:
         return self.lines[number] if 0 <= number < len(self.lines) else ""
 
 
-def parse(text: str, path: str = "<buffer>") -> ParsedDocument:
-    """Parse a buffer. A byte-order mark counts as no character, as for Python; never raises."""
+def _parents(statement: ast.stmt) -> dict[ast.AST, ast.AST]:
+    return {child: node for node in ast.walk(statement) for child in ast.iter_child_nodes(node)}
+
+
+def parse(text: str, path: str = "<buffer>", before: ParsedDocument | None = None) -> ParsedDocument:
+    """Parse a buffer. A byte-order mark counts as no character, as for Python; never raises.
+
+    Args:
+        text: the buffer.
+        path: its file.
+        before: what the buffer was parsed to before an edit; statements that the edit left alone keep their nodes.
+    """
     if text.startswith("\ufeff"):
         text = text[1:]
     lines = split_lines(text)
@@ -78,6 +102,11 @@ def parse(text: str, path: str = "<buffer>") -> ParsedDocument:
         message = f"the file has more than {MAXIMUM // 1_000_000} million characters and is not checked"
         region = BrokenRegion(whole, message, "", (0, len(lines) - 1))
         return ParsedDocument(path, text, ast.Module(body=[], type_ignores=[]), (region,), lines)
+    by = moves(before.lines, lines) if before is not None else None
+    if before is not None and by is not None and len(before.text) <= MAXIMUM:
+        again = reparse(before.tree, before.broken, lines, by)
+        if again is not None:
+            return ParsedDocument(path, text, *again, lines)
     outcome = isolation.attempt("\n".join(lines))
     if isinstance(outcome, ast.Module):
         return ParsedDocument(path, text, outcome, (), lines)

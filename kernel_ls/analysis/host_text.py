@@ -1,4 +1,4 @@
-"""The lines of a file that are not in the body of a jit function, and what of the bodies matters outside of them.
+"""The code of a file that is not in the body of a jit function, and what of the bodies matters outside of them.
 
 An author edits the bodies of kernels. What host code passes to a kernel does not hang on them, but for what they compare
 with None; which units a kernel reaches does not, but for the globals that they name.
@@ -7,11 +7,14 @@ with None; which units a kernel reaches does not, but for the globals that they 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.model import digest
 from kernel_ls.pyeval.statements import bound_names
 
@@ -21,14 +24,26 @@ class HostText:
     """The host text of a document.
 
     Attributes:
-        digest: of its lines and of what bodies compare with None.
-        lines: the (0-based) lines that it consists of.
+        digest: of its lines without comments, of what bodies compare with None, and of what does not parse.
+        lines: the (0-based) lines that it consists of; those that are empty, a comment or the inside of
+            a docstring are none of them.
         reach: a digest of its lines and of the module's names that bodies read.
+        code: a digest of its lines without those of jit functions' decorators and signatures.
     """
 
     digest: str
     lines: tuple[int, ...]
     reach: str
+    code: str
+
+    @property
+    def whole(self) -> tuple[str, str]:
+        """All of it."""
+        return self.digest, self.reach
+
+
+NO_HOST_TEXT = HostText("", (), "", "")
+"""That of a file that cannot be read."""
 
 
 def host_text(document: ParsedDocument) -> HostText:
@@ -41,20 +56,44 @@ def host_text(document: ParsedDocument) -> HostText:
 
 def _host_text(document: ParsedDocument) -> HostText:
     inside: set[int] = set()
+    heads: set[int] = set()
     asked: list[list[str]] = []
     read: list[list[str]] = []
-    names = bound_names(document.tree.body)
+    names = {name for s in document.tree.body for name in once(s, "bound names", partial(_bound, s))}
     for function in kernels.functions(document):
         if function.is_jit:
             first, last = function.node.body[0].lineno, function.node.end_lineno or function.node.lineno
             head = max([function.node.lineno, *(a.end_lineno or 0 for a in _annotated(function.node))])
             inside.update(range(max(first, head + 1) - 1, last))
-            asked.append(_compared_with_none(function.node))
-            read.append(sorted(names & {n.id for n in ast.walk(function.node) if isinstance(n, ast.Name)}))
-    lines = tuple(n for n in range(len(document.lines)) if n not in inside)
-    broken = [(b.enclosing, b.message) for b in document.broken]
-    text = [document.lines[n] for n in lines]
-    return HostText(digest([text, asked, broken]), lines, digest([text, read, broken]))
+            decorated = [d.lineno for d in function.node.decorator_list]
+            heads.update(range(min([function.node.lineno, *decorated]) - 1, last))
+            compared, named = once(function.node, "host text", partial(_of_body, function.node))
+            asked.append(compared)
+            read.append(sorted(names & named))
+    for region in document.broken:
+        inside.update(range(region.lines[0], region.lines[1] + 1))
+    for statement in document.tree.body:
+        inside.update(once(statement, "docstrings", partial(_docstrings, statement)))
+    for comment in document.comments:
+        if comment.alone:
+            inside.add(comment.span.start.line)
+    rows = document.lines
+    lines = tuple(n for n in range(len(rows)) if n not in inside and rows[n] and not rows[n].isspace())
+    broken = [(b.enclosing, b.is_definition) for b in document.broken]
+    text = [rows[n].rstrip() for n in lines]
+    for comment in document.comments:
+        at = comment.span.start
+        if not comment.alone and at.line not in inside:
+            text[bisect_left(lines, at.line)] = rows[at.line][: at.column].rstrip()
+    code = [line for row, line in zip(lines, text, strict=True) if row not in heads]
+    return HostText(digest([text, asked, broken]), lines, digest([text, read, broken]), digest(code))
+
+
+def head(function: kernels.JitFunction) -> tuple[str, ...]:
+    """The decorators and the signature of a function, as they are written."""
+    node = function.node
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    return tuple(function.document.lines[first - 1 : node.body[0].lineno - 1])
 
 
 def _annotated(node: ast.FunctionDef) -> list[ast.expr]:
@@ -63,6 +102,24 @@ def _annotated(node: ast.FunctionDef) -> list[ast.expr]:
     arguments = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
     found = [a.annotation for a in arguments] + [*spec.defaults, *spec.kw_defaults, node.returns]
     return [expression for expression in found if expression is not None]
+
+
+def _bound(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(bound_names([statement]))
+
+
+def _docstrings(statement: ast.stmt) -> frozenset[int]:
+    """The (0-based) rows of strings that are statements and have rows of their own."""
+    found: set[int] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            found.update(range(node.lineno - (node.lineno == node.end_lineno), (node.end_lineno or node.lineno) - 1))
+    return frozenset(found)
+
+
+def _of_body(node: ast.FunctionDef) -> tuple[list[str], frozenset[str]]:
+    """What a function compares with None, and the names that stand in it."""
+    return _compared_with_none(node), frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
 
 
 def _compared_with_none(node: ast.FunctionDef) -> list[str]:

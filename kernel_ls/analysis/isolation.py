@@ -102,6 +102,23 @@ def isolate(lines: list[str]) -> tuple[ast.Module, tuple[BrokenRegion, ...]]:
     return tree, tuple(work.broken)
 
 
+def isolate_part(lines: list[str], first: int, last: int) -> tuple[ast.Module, tuple[BrokenRegion, ...]] | None:
+    """As `isolate` for the lines from `first` to before `last`, where every statement outside of them parses.
+
+    None where the part cannot be told from what follows it: a string or a bracket stays open at its end.
+    """
+    scanner = Scanner()
+    scanner.feed("\n".join(lines[first:last]) + "\n")
+    if scanner.open:
+        return None
+    work = _Isolation(lines)
+    work.block(first, last, "", "", 0)
+    tree = attempt("\n" * first + "\n".join(work.kept[first:last]))
+    if isinstance(tree, Failure) or not work.broken:
+        return None
+    return tree, tuple(work.broken)
+
+
 class _Isolation:
     """One run over one text. `kept` is the text as it stands, broken lines blanked."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, cast
 
 from kernel_ls.analysis.document import ParsedDocument
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.analysis.positions import span_of
 from kernel_ls.model import Location, Span
 
@@ -158,7 +159,14 @@ def imported_names(tree: ast.Module) -> dict[str, str]:
     Relative imports keep their leading dots.
     """
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for statement in tree.body:
+        names.update(once(statement, "imported names", partial(_imported_in, statement)))
+    return names
+
+
+def _imported_in(statement: ast.stmt) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for node in ast.walk(statement):
         _bind(node, names)
     return names
 

@@ -8,12 +8,11 @@ decorators cut). LSP's encodings are the fourth; `to_units` and `from_units` ser
 from __future__ import annotations
 
 import ast
-import inspect
-import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.model import Location, Position, Span, UnitOrigin, UnitSpan
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def locate(origin: UnitOrigin, source: str, span: UnitSpan) -> Location:
     def place(line: int, column: int) -> Position:
         index = min(max(line - 1, 0), len(lines) - 1)
         indent = origin.indents[index] if index < len(origin.indents) else 0
-        return Position(origin.first_line + index, indent + points(lines[index], max(column, 0)))
+        return Position(origin.row(index + 1), indent + points(lines[index], max(column, 0)))
 
     start = place(span.line, span.column)
     end = place(span.end_line, span.end_column)
@@ -108,9 +107,10 @@ def locate(origin: UnitOrigin, source: str, span: UnitSpan) -> Location:
 def to_unit(origin: UnitOrigin, source: str, unit: str, position: Position) -> UnitSpan | None:
     """The empty unit span at a buffer position, or None where the position lies outside the unit's text."""
     lines = source.split("\n")
-    index = position.line - origin.first_line
-    if not 0 <= index < len(lines):
+    line = origin.line(position.line)
+    if line is None or line > len(lines):
         return None
+    index = line - 1
     indent = origin.indents[index] if index < len(origin.indents) else 0
     column = position.column - indent
     if column < 0 or column > len(lines[index]):
@@ -119,38 +119,34 @@ def to_unit(origin: UnitOrigin, source: str, unit: str, position: Position) -> U
     return UnitSpan(unit, index + 1, at, index + 1, at)
 
 
-_DEF = re.compile(r"^def\s+\w+\s*\(", re.MULTILINE)
-
-
 def build_unit(document: ParsedDocument, node: ast.FunctionDef | ast.ClassDef) -> tuple[str, UnitOrigin]:
-    """A function's text as Triton parses it, and where it stands.
+    """A function's text as Triton parses it but for comments and empty lines, and where it stands.
 
     Triton takes `inspect.getsourcelines` (the block from the first decorator on), dedents it, and cuts what stands before
     the `def` (`JITCallable.__init__`). Where its own pattern does not find a `def` (a type parameter list, say), the text
-    starts at the node's line all the same. A class's text starts at its `class` line.
+    starts at the node's line all the same. A class's text starts at its `class` line. What an author says in comments is
+    nothing to the generator, so that it is no part of a unit, nor of a key.
     """
-    lines = document.lines
-    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-    block = [line + "\n" for line in lines[first - 1 :]]
-    try:
-        block = inspect.getblock(block)
-    except (SyntaxError, IndentationError, RecursionError, ValueError):
-        block = block[: (node.end_lineno or node.lineno) - first + 1]
-    needed = (node.end_lineno or node.lineno) - first + 1
-    if len(block) < needed:  # getblock stops early at odd indentation inside the function; the parser knows better
-        block = [line + "\n" for line in lines[first - 1 : first - 1 + needed]]
-    dedented = textwrap.dedent("".join(block))
-    skipped = node.lineno - first
-    text = dedented.split("\n")
-    if isinstance(node, ast.FunctionDef):
-        found = _DEF.search(dedented)
-        if found is not None:
-            skipped = dedented.count("\n", 0, found.start())
-    kept = text[skipped:]
-    source = "\n".join(kept)
-    indents = []
-    for index, line in enumerate(kept):
-        at = first - 1 + skipped + index
-        original = lines[at] if at < len(lines) else ""
-        indents.append(max(0, len(original) - len(line)) if line else 0)
-    return source, UnitOrigin(document.path, first - 1 + skipped, tuple(indents))
+    return once(node, f"unit {document.path}", lambda: _build_unit(document, node))
+
+
+def _build_unit(document: ParsedDocument, node: ast.FunctionDef | ast.ClassDef) -> tuple[str, UnitOrigin]:
+    first, last = node.lineno - 1, node.end_lineno or node.lineno
+    texts = {row: document.lines[row] for row in range(first, min(last, len(document.lines)))}
+    for comment in document.comments_of(first, last):
+        row, column = comment.span.start.line, comment.span.start.column
+        texts[row] = texts[row][:column].rstrip()
+    inside = _inside_strings(node)
+    rows = [row for row, text in texts.items() if row in inside or (text and not text.isspace())]
+    kept = textwrap.dedent("\n".join(texts[row] for row in rows)).split("\n")
+    indents = tuple(max(0, len(texts[row]) - len(line)) if line else 0 for row, line in zip(rows, kept, strict=True))
+    return "\n".join(kept), UnitOrigin(document.path, first, indents, tuple(rows))
+
+
+def _inside_strings(node: ast.AST) -> set[int]:
+    """The 0-based rows that a string begins before: an empty one of these is part of the string."""
+    found: set[int] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.Constant, ast.JoinedStr)) and (inner.end_lineno or 0) > inner.lineno:
+            found.update(range(inner.lineno, inner.end_lineno or 0))
+    return found

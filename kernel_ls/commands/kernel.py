@@ -70,8 +70,9 @@ def _print_line(check: KernelCheck, ttir: str, row: int) -> int:
     module = lines.read(ttir)
     shown: list[lines.Operation] = []
     for unit, origin in check.program.origins.items():
-        if origin.path == check.function.path:
-            shown += lines.of_lines(module, unit, row - origin.first_line, row - origin.first_line)
+        line = origin.line(row - 1) if origin.path == check.function.path else None
+        if line is not None:
+            shown += lines.of_lines(module, unit, line, line)
     if not shown:
         raise UsageError(f"row {row} of {check.function.path} became nothing in {check.function.qualname}")
     for operation in lines.folded(shown):

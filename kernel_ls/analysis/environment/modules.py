@@ -11,10 +11,12 @@ import ast
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment.values import ModuleValue, Opaque, Ref
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.pyeval import MISSING, Frame, Raised, Unknown
 from kernel_ls.pyeval.statements import bound_names
 
@@ -81,9 +83,8 @@ class Module:
         self._active: set[Any] = set()
         self._stars: list[int] = []
         self._binders: dict[str, list[int]] = {}
-        self._bound: dict[int, frozenset[str]] = {}
         self._set_by_functions = frozenset(
-            name for node in ast.walk(document.tree) if isinstance(node, ast.Global) for name in node.names
+            name for s in document.tree.body for name in once(s, "globals", partial(_declared_global, s))
         )
         for index, statement in enumerate(document.tree.body):
             for name_bound in self._binds(statement):
@@ -247,15 +248,7 @@ class Module:
 
     def _binds(self, node: ast.stmt) -> frozenset[str]:
         """The names that a statement binds or changes; `*` for a star import."""
-        key = id(node)
-        if key not in self._bound:
-            names = bound_names([node])
-            for inner in _own_statements(node):
-                if isinstance(inner, ast.ImportFrom) and any(a.name == "*" for a in inner.names):
-                    names.add("*")
-                names.update(_changed(inner))
-            self._bound[key] = frozenset(names)
-        return self._bound[key]
+        return once(node, "binds", partial(_binds, node))
 
     def _step(self, node: ast.stmt, name: str, index: int, before: Any) -> Any:
         """The value of `name` after a statement, given the one before."""
@@ -490,6 +483,19 @@ class Module:
     def folder(self) -> str:
         """The folder that relative imports of one dot look in."""
         return posixpath.dirname(self.path)
+
+
+def _declared_global(node: ast.stmt) -> tuple[str, ...]:
+    return tuple(name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names)
+
+
+def _binds(node: ast.stmt) -> frozenset[str]:
+    names = bound_names([node])
+    for inner in _own_statements(node):
+        if isinstance(inner, ast.ImportFrom) and any(a.name == "*" for a in inner.names):
+            names.add("*")
+        names.update(_changed(inner))
+    return frozenset(names)
 
 
 def _own_statements(node: ast.stmt) -> Iterable[ast.AST]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis.environment.domain import qualname_in
 from kernel_ls.analysis.environment.modules import Module
 from kernel_ls.analysis.environment.values import ClassValue, FunctionValue, carried_kernel
 from kernel_ls.analysis.kernels import JitFunction
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.pyeval import Frame, Raised, Unknown
 from kernel_ls.pyeval.statements import bound_names
 
@@ -146,11 +148,7 @@ def _passed_by_callers(module: Module, node: ast.FunctionDef) -> dict[str, Any]:
     """What calls of the function in its own module pass, where that is known."""
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     found: dict[str, Any] = {}
-    calls = [
-        n
-        for n in ast.walk(module.tree)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == node.name
-    ]
+    calls = [call for s in module.tree.body for call in once(s, "calls", partial(_calls, s)).get(node.name, ())]
     for call in calls[:_CALLERS]:
         given = dict(zip(names, (a for a in call.args if not isinstance(a, ast.Starred)), strict=False))
         given.update({k.arg: k.value for k in call.keywords if k.arg is not None})
@@ -160,6 +158,15 @@ def _passed_by_callers(module: Module, node: ast.FunctionDef) -> dict[str, Any]:
             value = module.evaluate(argument, module.frame)
             if not isinstance(value, Unknown):
                 found[name] = value
+    return found
+
+
+def _calls(statement: ast.stmt) -> dict[str, list[ast.Call]]:
+    """The calls in a statement by the name that is called."""
+    found: dict[str, list[ast.Call]] = {}
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.setdefault(node.func.id, []).append(node)
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from sys import stdlib_module_names
 from typing import Any
 
@@ -30,6 +31,7 @@ from kernel_ls.analysis.environment.values import (
 )
 from kernel_ls.analysis.host_text import host_text
 from kernel_ls.analysis.kernels import JitFunction
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.model import DEFAULT_TARGET, Json, Program, Target
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Evaluator, Frame, Raised, Undecided, Unknown
 
@@ -108,6 +110,8 @@ class Workspace:
         self.domain = EnvironmentDomain(self)
         self._modules: dict[str, Module | None] = {}
         self._documents: dict[str, tuple[str, ParsedDocument]] = {}
+        self._before: dict[str, ParsedDocument] = {}
+        """The last documents of files whose text has changed."""
         self._definitions: dict[str, dict[tuple[int, int], JitFunction]] = {}
         self._kernels: dict[str, dict[tuple[int, int], FunctionValue]] = {}
         self._functions: dict[str, tuple[ResolvedFunction, ...]] = {}
@@ -160,7 +164,7 @@ class Workspace:
         if known is None or known[0] != text:
             if known is not None:
                 self.invalidate(path)
-            known = self._documents[path] = (text, parse(text, path))
+            known = self._documents[path] = (text, parse(text, path, self._before.pop(path, None)))
         return known[1]
 
     def module(self, path: str) -> Module | None:
@@ -185,7 +189,8 @@ class Workspace:
             stale = set(self._modules) | {path}
             self._missing.clear()
             self.epoch += 1
-        self._documents.pop(path, None)
+        if path in self._documents:
+            self._before[path] = self._documents.pop(path)[1]
         self._definitions.pop(path, None)
         self._forget(stale)
 
@@ -198,6 +203,12 @@ class Workspace:
             self._calls.pop(known, None)
         self._values = {k: v for k, v in self._values.items() if k[0] not in stale}
         self._programs = {k: v for k, v in self._programs.items() if k[0] not in stale}
+
+    def read_for(self, path: str, files: Iterable[str]) -> None:
+        """Take some files to have been read for another, as they were when what is kept of it was found."""
+        module = self.module(path)
+        if module is not None:
+            module.reads.update(file for file in files if file != path)
 
     def dependencies(self, path: str) -> set[str]:
         """The files that were read to evaluate a file, itself included."""
@@ -429,11 +440,10 @@ class Workspace:
         if document is None:
             return
         passed = {
-            name.id
+            name
             for statement in document.tree.body
             if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
-            for name in ast.walk(statement.value)
-            if isinstance(name, ast.Name)
+            for name in once(statement, "names", partial(_names, statement.value))
         }
         for jit in self.definitions(path).values():
             called = not jit.scopes and jit.name in passed
@@ -456,10 +466,7 @@ class Workspace:
         if path not in self._calls:
             kept = self._calls_kept.get(path)
             if kept is not None and self._still(kept[0], kept[1]):
-                module = self.module(path)
-                if module is not None:
-                    # What follows from this file being read before is to follow still.
-                    module.reads.update(kept[1].keys() - {path})
+                self.read_for(path, kept[1])
                 self._calls[path] = kept[2]
                 return kept[2]
             found: set[str] = set()
@@ -491,6 +498,10 @@ class Workspace:
         if key not in self._programs:
             self._programs[key] = closure.build(self, jit)
         return self._programs[key]
+
+
+def _names(node: ast.AST) -> frozenset[str]:
+    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def _is_init(path: str) -> bool:

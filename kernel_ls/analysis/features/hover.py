@@ -226,7 +226,7 @@ def _carried(node: ast.AST, path: list[ast.AST], label: str, reading: Reading) -
                 continue
             span = facts.get("loop_span") or [None, 0]
             origin = reading.program.origins.get(str(span[0]))
-            if origin is not None and origin.first_line + span[1] == loop.lineno:
+            if origin is not None and origin.row(span[1]) + 1 == loop.lineno:
                 return [
                     f"Carried by the loop: `{facts.get('initial')}` before it, `{facts.get('final')}` after a pass."
                 ]
@@ -278,7 +278,7 @@ def _ttir(path: list[ast.AST], function: JitFunction, reading: Reading) -> list[
     unit = reading.units.get(function.node.lineno)
     if module is None or statement is None or unit is None or isinstance(statement, ast.FunctionDef):
         return []
-    found = list(ttir_of(reading, unit, function, statement))
+    found = list(ttir_of(reading, unit, statement))
     if not found:
         return []
     shown = [o.text.removesuffix("{").rstrip() for o in found[:_TTIR_LINES]]
@@ -304,13 +304,15 @@ def _expanded(operations: list[lines.Operation], module: lines.Module) -> list[s
     return [*blocks, *([f"In helpers: {', '.join(names)}"] if names else [])]
 
 
-def ttir_of(reading: Reading, unit: str, function: JitFunction, statement: ast.stmt) -> Iterator[lines.Operation]:
+def ttir_of(reading: Reading, unit: str, statement: ast.stmt) -> Iterator[lines.Operation]:
     """The operations that the head of a statement became, folded to what matters."""
-    first = function.node.lineno
+    origin = reading.program.origins[unit]
     body = getattr(statement, "body", None)
     last = (body[0].lineno - 1 if body else statement.end_lineno) or statement.lineno
     last = max(last, statement.lineno)
-    yield from lines.folded(lines.of_lines(reading.module, unit, statement.lineno - first + 1, last - first + 1))
+    inside = [line for row in range(statement.lineno - 1, last) if (line := origin.line(row)) is not None]
+    if inside:
+        yield from lines.folded(lines.of_lines(reading.module, unit, inside[0], inside[-1]))
 
 
 def _code(text: str) -> str:

@@ -57,9 +57,10 @@ class Reading:
 
     def _lines(self, ranges: Mapping[str, object]) -> frozenset[int]:
         found: set[int] = set()
-        for first, unit in self.units.items():
+        for unit in self.units.values():
+            row = self.program.origins[unit].row
             for start, end in ranges.get(unit, ()):  # type: ignore[attr-defined]
-                found.update(range(first + start - 1, first + end))
+                found.update(range(row(start) + 1, row(end) + 2))
         return frozenset(found)
 
     def generated(self, function: JitFunction) -> bool:
@@ -71,13 +72,13 @@ class Reading:
     def told(self) -> Types:
         """The types that the generator said, by place."""
         found: dict[Place, tuple[str, ...]] = {}
-        for first, unit in self.units.items():
+        for unit in self.units.values():
             origin = self.program.origins[unit]
             for line, column, end_line, end, types in self.attempt.result.types.get(unit, ()):
                 place = (
-                    first + line - 1,
+                    origin.row(line) + 1,
                     column + _indent(origin, line),
-                    first + end_line - 1,
+                    origin.row(end_line) + 1,
                     end + _indent(origin, end_line),
                 )
                 found[place] = tuple(types)
@@ -239,17 +240,31 @@ class Snapshot:
         for key in rest:
             yield self.reading(*key)
 
-    def prepare(self) -> None:
-        """Compute ahead what every feature reads: the types of the active specializations, what each reached."""
+    def follow(self, before: Snapshot) -> None:
+        """Take over what was computed for an earlier snapshot of the file, for kernels that stand there as they did."""
+        known = {(v.function.path, v.function.key): number for number, v in enumerate(before.kernels)}
+        for number, view in enumerate(self.kernels):
+            old = known.get((view.function.path, view.function.key))
+            if old is None:
+                continue
+            was = before.kernels[old]
+            if was.trials is view.trials and not was.stale and was.program.origins == view.program.origins:
+                for trial in range(len(view.trials)):
+                    reading = before._readings.get((old, trial))
+                    if reading is not None:
+                        self._readings[number, trial] = reading
+
+    def warm(self) -> Iterator[None]:
+        """Compute ahead what features read, a part at each step: first the types of the active specializations and what each
+        reached, then what other specializations say and the rows of TTIR."""
         for number, view in enumerate(self.kernels):
             for trial in range(len(view.trials)):
                 _ = self.reading(number, trial).reached
             if view.trials:
                 _ = self.reading(number, view.index()).types
+            yield
         _ = self.functions, self.imports
-
-    def warm(self) -> Iterator[None]:
-        """Compute ahead the rest, what other specializations say and the rows of TTIR, a part at each step."""
+        yield
         for number, view in enumerate(self.kernels):
             if view.trials:
                 _ = self.reading(number, view.index()).module

@@ -13,6 +13,9 @@ from .model import Launch
 from .runs import Follower
 from .sites import may_launch
 
+_STATES = 3
+"""How many states of a file's host code are remembered: what is half typed and finished has its launches again."""
+
 
 class LaunchIndex:
     """Launches by file and by kernel.
@@ -31,7 +34,7 @@ class LaunchIndex:
         self.workspace = workspace
         self.known_paths: set[str] = set()
         self._found: dict[str, tuple[Module, tuple[Launch, ...]]] = {}
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, list[Kept]] = {}
 
     def of_document(self, path: str) -> tuple[Launch, ...]:
         """Every launch that a file's text makes, in order of the text. Never raises.
@@ -46,17 +49,17 @@ class LaunchIndex:
             return ()
         known = self._found.get(path)
         if known is None or known[0] is not module:
-            kept = self._kept.get(path)
-            if kept is not None and kept.epoch == self.workspace.epoch and kept.holds(self._host_text):
+            states = self._kept.setdefault(path, [])
+            epoch = self.workspace.epoch
+            kept = next((k for k in states if k.epoch == epoch and k.holds(self._host_text)), None)
+            if kept is not None:
                 found = kept.moved(self._host_text, self._as_now)
-                # What follows from this file being read before is to follow still.
-                module.reads.update(kept.texts.keys() - {path})
+                self.workspace.read_for(path, kept.texts)
             else:
                 found = Follower(self.workspace, document, module).launches()
                 texts = {name: self._host_text(name) for name in self.workspace.dependencies(path)}
-                self._kept[path] = Kept(
-                    self.workspace.epoch, {name: text for name, text in texts.items() if text is not None}, found
-                )
+                states.insert(0, Kept(epoch, {name: text for name, text in texts.items() if text is not None}, found))
+                del states[_STATES:]
             known = self._found[path] = (module, found)
         return known[1]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_ls.analysis import kernels
 from kernel_ls.analysis.environment import Autotune, FunctionValue, Heuristics
 from kernel_ls.analysis.kernels import JitFunction
-from kernel_ls.analysis.rules.surroundings import calls
+from kernel_ls.analysis.rules.surroundings import called_names, calls
 from kernel_ls.pyeval.statements import bound_names
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Sites:
         Another module is not read for a name that does not look like a kernel's.
         """
         own = {f.jit.name for f in self.surroundings.functions}
-        called = {kernels.dotted(c.func) for c in calls(self.document).values()} - {""}
+        called = called_names(self.document)
         found = {name for name in called if name.rpartition(".")[2] in own}
         for name in called - found:
             head, _, last = name.partition(".")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from kernel_ls.analysis import kernels
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.analysis.positions import span_of
 from kernel_ls.model import Edit, Fix, Location, Position, Span
 
@@ -98,11 +100,28 @@ def calls(document: ParsedDocument) -> dict[Span, ast.Call]:
     """Every call of a document by its place."""
     known: Any = document.memo.get("calls")
     if known is None:
-        known = document.memo["calls"] = {
-            span_of(n, document.lines): n for n in ast.walk(document.tree) if isinstance(n, ast.Call)
-        }
+        known = document.memo["calls"] = {}
+        for statement in document.tree.body:
+            known.update(once(statement, "calls by place", partial(_calls_in, statement, document)))
     found: dict[Span, ast.Call] = known
     return found
+
+
+def _calls_in(statement: ast.stmt, document: ParsedDocument) -> dict[Span, ast.Call]:
+    return {span_of(n, document.lines): n for n in ast.walk(statement) if isinstance(n, ast.Call)}
+
+
+def called_names(document: ParsedDocument) -> set[str]:
+    """The dotted names that a document's text calls."""
+    found: set[str] = set()
+    for statement in document.tree.body:
+        found |= once(statement, "called names", partial(_called_in, statement, document))
+    return found - {""}
+
+
+def _called_in(statement: ast.stmt, document: ParsedDocument) -> frozenset[str]:
+    inside = once(statement, "calls by place", partial(_calls_in, statement, document))
+    return frozenset(kernels.dotted(call.func) for call in inside.values())
 
 
 def given(call: ast.Call, name: str, position: int | None = None) -> ast.expr | None:

@@ -96,6 +96,7 @@ def _edited(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[l
         ("x * 2", "x * 3"),
         ("    offs = tl.arange(0, BLOCK)\n", "    offs = tl.arange(0, BLOCK)\n    half = offs // 2\n\n"),
         ("    x = tl.load(x_ptr + offs, mask=offs < n)\n", ""),
+        ("\n\n\ndef in_place", "\n\n\n# a comment\ndef in_place"),
         ("x * 2", "undefined +"),
     ],
 )
@@ -115,7 +116,6 @@ def test_an_edit_of_a_body_keeps_the_launches_at_their_new_lines(
         ("def scale(x_ptr, bias_ptr, n,", "def scale(x_ptr, bias, n,"),
         ("@triton.jit\n", "@triton.jit(do_not_specialize=['n'])\n"),
         ("x * 2", "x * 2 if bias_ptr is None else x"),
-        ("\n\n\ndef in_place", "\n\n\n# a comment\ndef in_place"),
     ],
 )
 def test_any_other_edit_follows_the_host_code_again(

@@ -66,21 +66,23 @@ async def test_a_result_for_an_older_text_is_never_shown_even_if_the_check_canno
     assert not [p for p in bench.client.published if p[1] == 2]
 
 
-async def test_edits_of_an_expensive_file_wait_for_each_other(bench: Bench) -> None:
+async def test_the_first_edit_of_an_expensive_file_is_checked_at_once_and_the_next_ones_wait(bench: Bench) -> None:
     bench.session.opened(B, 1, "")
     await bench.settle()
     bench.engine.seconds = 0.4
     bench.session.opened(A, 1, "one")
     await bench.settle()
+    bench.engine.gate.clear()
     for version in (2, 3, 4):
         bench.session.changed(A, version, f"edit {version}")
         await bench.settle()
         bench.clock.move(0.1)
         await bench.settle()
-    assert [text for path, text in bench.engine.started if path == A] == ["one"]
+    assert [text for path, text in bench.engine.started if path == A] == ["one", "edit 2"]
+    bench.engine.gate.set()
     bench.clock.move(0.11)
     await bench.settle()
-    assert [text for path, text in bench.engine.started if path == A] == ["one", "edit 4"]
+    assert [text for path, text in bench.engine.started if path == A] == ["one", "edit 2", "edit 4"]
     assert bench.client.last(A)[0] == 4
 
 
