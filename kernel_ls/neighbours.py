@@ -67,6 +67,10 @@ class Neighbours:
             for path in stamps if names - earlier else fresh:
                 words = names.intersection(_WORD.findall(_read(path))) if names else frozenset()
                 found[path] = _Known(found[path].stamp, found[path].defines, words)
+            # A name that no file defines any more is as if it had never been.
+            for path, known in found.items():
+                if not known.mentions <= names:
+                    found[path] = _Known(known.stamp, known.defines, known.mentions & names)
             changed = bool(fresh) or found.keys() != before.keys()
             self._files = found
             self.is_known = True

@@ -86,6 +86,8 @@ class Project:
         self._read: dict[str, str | None] = {}
         self._checks: dict[str, tuple[KernelCheck, ...]] = {}
         """What the last check of a file saw of its kernels."""
+        self._named: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        """For each checked file: the names of its jit functions, and the files that held one when it was checked."""
         self.neighbours = Neighbours(folder, settings.exclude)
         self.workspace = Workspace(self.sources)
         self.checker = Checker(self.compiler, self.workspace, self._options())
@@ -215,6 +217,8 @@ class Project:
                 return self._without_triton(path), None
             report, checks = await self._examine(path, kernels)
         self._checks[path] = checks
+        # Where its functions are called or launched decides what they are checked with.
+        report = replace(report, dependencies=tuple(sorted({*report.dependencies, *self._named[path][1]})))
         self._remember(report.dependencies)
         own = next((c.function.document for c in checks if c.function.path == path), None)
         document = own or self.workspace.document(path)
@@ -226,6 +230,8 @@ class Project:
 
     async def _examine(self, path: str, kernels: set[str] | None) -> tuple[FileReport, tuple[KernelCheck, ...]]:
         self._refresh()
+        names = frozenset(f.jit.name for f in self.workspace.functions(path))
+        self._named[path] = (names, self._naming(names, path))
         await self._read_neighbours(path)
         if self.environment_mode == "import":
             await self._import(path)
@@ -242,11 +248,31 @@ class Project:
         """
         return await asyncio.to_thread(self.neighbours.refresh)
 
+    def _naming(self, names: frozenset[str], path: str) -> frozenset[str]:
+        """The files beside one that hold one of these names, and so may launch or call what it defines; open ones as they are now."""
+        if not names:
+            return frozenset()
+        buffers = self.sources.buffers
+        on_disk = {other for other in self.neighbours.naming(names) if other not in buffers}
+        in_buffers = {other for other, text in buffers.items() if any(name in text for name in names)}
+        return frozenset((on_disk | in_buffers) - {path})
+
+    def outdated(self, edited: str = "") -> frozenset[str]:
+        """The checked files, but for the one that was edited, whose functions other files name now than when they were checked.
+
+        A file is told of once a change.
+        """
+        found = set()
+        for path, (names, naming) in self._named.items():
+            if path != edited and (now := self._naming(names, path)) != naming:
+                self._named[path] = (names, now)
+                found.add(path)
+        return frozenset(found)
+
     def unread(self, path: str) -> list[str]:
         """The files that may launch or call what a file defines and have not been read for it."""
-        names = {f.jit.name for f in self.workspace.functions(path)}
-        others = self.neighbours.naming(names) - {path}
-        return sorted(other for other in others if not self.checker.launches.is_indexed(other))
+        names = frozenset(f.jit.name for f in self.workspace.functions(path))
+        return sorted(p for p in self._naming(names, path) if not self.checker.launches.is_indexed(p))
 
     async def _read_neighbours(self, path: str) -> None:
         """Read the files that may launch or call what a file defines. Others' work goes on between two of them."""
@@ -361,6 +387,8 @@ class Project:
         """Let the disk's text of a file show again; whether that is another text than before."""
         before = self.sources.read(path)
         self.sources.close(path)
+        self._checks.pop(path, None)
+        self._named.pop(path, None)
         return self._note(path, before)
 
     def touch(self, paths: Iterable[str]) -> None:

@@ -262,7 +262,8 @@ class Session:
         self._show_surroundings(document, folder)
         self._request(document, delay=0.0, own=True)
         if changed:
-            self._refresh_dependents({path})
+            # There may be no such file, so that others looked for it in vain.
+            self._refresh_dependents({path}, unknown_too=True)
 
     def changed(self, path: str, version: int, text: str) -> None:
         """A document has another text."""
@@ -298,7 +299,7 @@ class Session:
         self._withdraw(path)
         folder = self._folders.get(document.folder)
         if folder is not None and folder.engine.drop(path):
-            self._refresh_dependents({path})
+            self._refresh_dependents({path}, unknown_too=True)
         self._release_unused()
 
     def saved(self, path: str) -> None:
