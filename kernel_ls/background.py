@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
@@ -24,6 +25,9 @@ from kernel_ls.sources import FileSystemProvider
 
 COLLECT = ("reached", "types", "ttir")
 """What an editor wants to know of every kernel. Types cost a tenth of the time of generation, TTIR a few hundredths more (`benchmarks/collect_cost.py`)."""
+
+_WORKERS = min(2, os.cpu_count() or 1)
+"""Workers of a folder: the specializations of a kernel are generated side by side. Each holds some 150 MB."""
 
 T = TypeVar("T")
 
@@ -41,7 +45,7 @@ class Background:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.settings = settings
-        self._project = Project(folder, settings, collect=COLLECT)
+        self._project = Project(folder, settings, workers=_WORKERS, collect=COLLECT)
         self._disk = FileSystemProvider([folder.as_posix()])
         self._buffers: dict[str, str] = {}
         self._snapshots: dict[str, Snapshot | None] = {}

@@ -344,7 +344,9 @@ class Checker:
             specializations=tuple(t.best.specialization for t in trials),
             seconds=time.monotonic() - started,
         )
-        if all(lasts(attempt.result) for trial in trials for attempt in trial.attempts):
+        # A search that time ended may get further next time.
+        in_time = time.monotonic() - started < self.options.kernel_seconds
+        if in_time and all(lasts(attempt.result) for trial in trials for attempt in trial.attempts):
             files = self.workspace.dependencies(function.path)
             self._checks.put(owner, key, inputs, (tuple(trials), findings, report), files)
         return KernelCheck(function, program, tuple(trials), findings, report)
@@ -352,18 +354,21 @@ class Checker:
     async def _trials(
         self, function: JitFunction, program: Program, plan: specialize.Plan, target: Target, started: float
     ) -> list[Trial]:
+        """Every planned specialization: one after the other until one compiles, whose guesses the rest, side by side, begin with."""
         trials: list[Trial] = []
         learned: Mapping[str, Argument] = {}
-        for planned in plan.specializations:
-            trial = await self._trial(function, program, plan, carry(learned, planned), target, started)
-            trials.append(trial)
-            if trial.best.is_settled:
-                learned = guesses(trial.best.specialization)
+        left = list(plan.specializations)
+        while left and not learned:
+            trials.append(await self._trial(function, program, plan, left.pop(0), target, started))
+            if trials[-1].best.is_settled:
+                learned = guesses(trials[-1].best.specialization)
+                break
+        following = (self._trial(function, program, plan, carry(learned, p), target, started) for p in left)
+        trials += await asyncio.gather(*following)
         if any(t.best.result.status is not Status.DONE for t in trials):
             return trials
-        for variant in plan.variants:
-            attempt = await self._attempt(function, program, carry(learned, variant), target, plan)
-            trials.append(Trial((attempt,), attempt, tier=2))
+        variants = (self._attempt(function, program, carry(learned, v), target, plan) for v in plan.variants)
+        trials += [Trial((attempt,), attempt, tier=2) for attempt in await asyncio.gather(*variants)]
         return trials
 
     async def _trial(

@@ -20,7 +20,8 @@ __all__ = ["Edited", "Moves", "between", "moved", "rows"]
 
 T = TypeVar("T")
 
-_WITHOUT_PLACES = (str, int, float, bool, type(None), CompileResult, Program, JitFunction, ParsedDocument, UnitSpan)
+_PLAIN = frozenset({str, int, float, bool, type(None), CompileResult, Program, JitFunction, ParsedDocument, UnitSpan})
+"""What holds no place in a file, or one that is not taken along."""
 
 
 @lru_cache(maxsize=32)
@@ -43,27 +44,28 @@ def moved(value: T, by_path: Mapping[str, Moves]) -> T:
 
 
 def _moved(value: Any, by_path: Mapping[str, Moves]) -> Any:
-    if isinstance(value, _WITHOUT_PLACES):
-        return value
-    if isinstance(value, Location):
+    kind = type(value)
+    names = _known_fields.get(kind)
+    if names is None:
+        names = _fields(kind)
+    if names:
+        changed = None
+        for name in names:
+            old = getattr(value, name)
+            new = old if type(old) in _PLAIN else _moved(old, by_path)
+            if new is not old:
+                changed = {**(changed or {}), name: new}
+        return dataclasses.replace(value, **changed) if changed else value
+    if kind is Location:
         by = by_path.get(value.path)
         return value if by is None else by.location(value)
-    if isinstance(value, (tuple, list)):
-        items = [_moved(item, by_path) for item in value]
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else type(value)(items)
+    if kind is tuple or kind is list:
+        items = [item if type(item) in _PLAIN else _moved(item, by_path) for item in value]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else kind(items)
     if isinstance(value, Mapping):
         pairs = {key: _moved(item, by_path) for key, item in value.items()}
         return value if all(pairs[key] is item for key, item in value.items()) else pairs
-    names = _fields(type(value))
-    if not names:
-        return value
-    changed = {}
-    for name in names:
-        old = getattr(value, name)
-        new = _moved(old, by_path)
-        if new is not old:
-            changed[name] = new
-    return dataclasses.replace(value, **changed) if changed else value
+    return value
 
 
 def rows(value: Any) -> dict[str, frozenset[int]]:
@@ -74,20 +76,23 @@ def rows(value: Any) -> dict[str, frozenset[int]]:
 
 
 def _rows(value: Any, found: dict[str, set[int]]) -> None:
-    if isinstance(value, _WITHOUT_PLACES):
-        return
-    if isinstance(value, Location):
+    kind = type(value)
+    names = _fields(kind)
+    if names:
+        for name in names:
+            inner = getattr(value, name)
+            if type(inner) not in _PLAIN:
+                _rows(inner, found)
+    elif kind is Location:
         span = value.span
         found.setdefault(value.path, set()).update((span.start.line, span.end.line))
-    elif isinstance(value, (tuple, list)):
+    elif kind is tuple or kind is list:
         for item in value:
-            _rows(item, found)
+            if type(item) not in _PLAIN:
+                _rows(item, found)
     elif isinstance(value, Mapping):
         for item in value.values():
             _rows(item, found)
-    else:
-        for name in _fields(type(value)):
-            _rows(getattr(value, name), found)
 
 
 _known_fields: dict[type, tuple[str, ...]] = {}
@@ -95,5 +100,6 @@ _known_fields: dict[type, tuple[str, ...]] = {}
 
 def _fields(kind: type) -> tuple[str, ...]:
     if kind not in _known_fields:
-        _known_fields[kind] = tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
+        apart = kind in _PLAIN or kind is Location or not dataclasses.is_dataclass(kind)
+        _known_fields[kind] = () if apart else tuple(f.name for f in dataclasses.fields(kind))
     return _known_fields[kind]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from kernel_ls.analysis.node_memo import once
 from kernel_ls.pyeval.statements import bound_names
 
 Reads = dict[str, set[tuple[str, ...]]]
@@ -20,6 +22,10 @@ def reads_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Reads
 
     Its generator visits the annotations and the defaults of the parameters like any expression of the body.
     """
+    return once(node, "reads", partial(_reads_of, node))
+
+
+def _reads_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Reads:
     walker = _Walker()
     spec = node.args
     for argument in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):

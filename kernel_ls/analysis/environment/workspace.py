@@ -13,9 +13,10 @@ from typing import Any
 
 from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument, parse
-from kernel_ls.analysis.environment import closure, library
+from kernel_ls.analysis.environment import closure, kept_programs, library
 from kernel_ls.analysis.environment.assumed import of_wire
 from kernel_ls.analysis.environment.domain import EnvironmentDomain
+from kernel_ls.analysis.environment.kept_programs import KeptProgram
 from kernel_ls.analysis.environment.modules import Module, Standing
 from kernel_ls.analysis.environment.provider import OverlayProvider, SourceProvider
 from kernel_ls.analysis.environment.scopes import locate_function
@@ -117,6 +118,7 @@ class Workspace:
         self._functions: dict[str, tuple[ResolvedFunction, ...]] = {}
         self._values: dict[tuple[str, str], FunctionValue] = {}
         self._programs: dict[tuple[str, str], Program] = {}
+        self._programs_kept: dict[tuple[str, str], KeptProgram] = {}
         self._calls: dict[str, frozenset[str]] = {}
         self._calls_kept: dict[str, tuple[int, dict[str, str], frozenset[str]]] = {}
         """What `calls` answered last: the epoch, and what of each file it rests on."""
@@ -478,6 +480,10 @@ class Workspace:
             self._calls_kept[path] = (self.epoch, reaches, self._calls[path])
         return self._calls[path]
 
+    def knows_calls(self, path: str) -> bool:
+        """Whether what `calls` answers for a file is at hand, and the file among the `dependents` of what it calls."""
+        return path in self._calls
+
     def _still(self, epoch: int, reaches: Mapping[str, str]) -> bool:
         return epoch == self.epoch and all(self._reach(name) == reach for name, reach in reaches.items())
 
@@ -488,7 +494,7 @@ class Workspace:
     def standing(self, jit: JitFunction) -> Standing:
         """Whether a function's definition is the one that its module has when it is loaded here."""
         module = self.module(jit.path)
-        if module is None or jit.scopes:
+        if module is None or jit.scopes or any(statement is jit.node for statement in module.tree.body):
             return Standing.LIVE
         return module.standing(jit.node, jit.document.parents)
 
@@ -496,7 +502,16 @@ class Workspace:
         """The closed program of a kernel: its text and everything it reads (ARCHITECTURE.md, "Units")."""
         key = (jit.path, jit.key)
         if key not in self._programs:
-            self._programs[key] = closure.build(self, jit)
+            known = self._programs_kept.get(key)
+            program = known.now(self.epoch, self.document) if known is not None else None
+            if known is not None and program is not None:
+                self.read_for(jit.path, known.files)
+            else:
+                program = closure.build(self, jit)
+                found = kept_programs.kept(program, self.epoch, self.dependencies(jit.path), self.document)
+                if found is not None:
+                    self._programs_kept[key] = found
+            self._programs[key] = program
         return self._programs[key]
 
 
