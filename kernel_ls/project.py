@@ -179,7 +179,9 @@ class Project:
         if self._store is None:
             return
         names = {f.jit.name for f in self.workspace.functions(path)}
-        others = self.neighbours.naming(names) | self.workspace.dependents(path) | {path}
+        others = {path}
+        if names:
+            others |= self.neighbours.naming(names) | self.workspace.dependents(path)
         read = {file for other in others for file in self.workspace.dependencies(other)}
         self._store.put(path, report, read, names)
 
@@ -272,13 +274,20 @@ class Project:
     def unread(self, path: str) -> list[str]:
         """The files that may launch or call what a file defines and have not been read for it."""
         names = frozenset(f.jit.name for f in self.workspace.functions(path))
-        return sorted(p for p in self._naming(names, path) if not self.checker.launches.is_indexed(p))
+        launches, surveyed = self.checker.launches, self.workspace.knows_calls
+        return sorted(
+            p
+            for p in self._naming(names, path)
+            if not (surveyed(p) and (launches.is_indexed(p) or not launches.may_launch(p, names)))
+        )
 
     async def _read_neighbours(self, path: str) -> None:
         """Read the files that may launch or call what a file defines. Others' work goes on between two of them."""
+        names = [f.jit.name for f in self.workspace.functions(path)]
         for other in self.unread(path):
             self.checker.survey([other])
-            self.checker.launches.of_document(other)
+            if self.checker.launches.may_launch(other, names):
+                self.checker.launches.of_document(other)
             await asyncio.sleep(0)
 
     async def _import(self, path: str) -> None:

@@ -368,6 +368,8 @@ class WorkerCompiler:
         return worker
 
     async def _start(self) -> WorkerProcess:
+        if self._closed:
+            raise WorkerError("the compiler was closed")
         start = WorkerProcess.start(
             self._python,
             cache_dir=self._cache_dir,
@@ -377,9 +379,14 @@ class WorkerCompiler:
         )
         self._starting = asyncio.ensure_future(start)
         try:
-            return await self._starting
+            worker = await self._starting
         finally:
             self._starting = None
+        if self._closed:
+            # It was ready at the moment of the closing, which has not seen it.
+            await worker.kill()
+            raise WorkerError("the compiler was closed")
+        return worker
 
     async def _discard(self, why: str) -> None:
         """Kill the worker; the next request starts another."""

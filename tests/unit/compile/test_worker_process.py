@@ -223,6 +223,30 @@ async def test_closing_answers_the_job_in_flight(misbehaving_python: str, cache_
     await compiler.close()
 
 
+@pytest.mark.parametrize("killed", [False, True])
+async def test_closing_at_the_moment_when_a_worker_is_ready_ends_it(
+    misbehaving_python: str, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """Or when its start has failed and would be repeated."""
+    compiler = WorkerCompiler(misbehaving_python, cache_dir=cache_dir)
+    real, started, closing = WorkerProcess.start, [], []
+
+    async def start(*arguments: object, **options: object) -> WorkerProcess:
+        started.append(await real(*arguments, **options))  # type: ignore[arg-type]
+        closing.append(asyncio.ensure_future(compiler.close()))
+        if killed:
+            await started[-1].kill()
+            raise WorkerKilled("killed")
+        return started[-1]
+
+    monkeypatch.setattr(WorkerProcess, "start", staticmethod(start))
+    result = await compiler.check(job("fine"))
+    assert result.status is Status.UNAVAILABLE
+    await asyncio.wait_for(closing[0], 10)
+    assert len(started) == 1
+    assert not alive(started[0].pid)
+
+
 def test_no_process_outlives_the_event_loop(misbehaving_python: str, cache_dir: Path, tmp_path: Path) -> None:
     mark = tmp_path / "running"
 
