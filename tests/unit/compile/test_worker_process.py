@@ -233,9 +233,10 @@ async def test_closing_at_the_moment_when_a_worker_is_ready_ends_it(
 
     async def start(*arguments: object, **options: object) -> WorkerProcess:
         started.append(await real(*arguments, **options))  # type: ignore[arg-type]
-        closing.append(asyncio.ensure_future(compiler.close()))
         if killed:
             await started[-1].kill()
+        closing.append(asyncio.ensure_future(compiler.close()))
+        if killed:
             raise WorkerKilled("killed")
         return started[-1]
 
