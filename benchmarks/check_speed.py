@@ -1,26 +1,30 @@
-"""How much of a check's time is the code generator's own, cold and warm.
+"""How long a check of a library takes: cold against Triton's stock generator, and warm.
 
     python -m benchmarks.check_speed [LIBRARY ...] [--workers N] [--triton-python PATH]
 
-For each library, in one run: `check` with an empty cache; the bare generator over the very jobs that this check had (the
-same workers, nothing in between); `check` again with the results in the cache, in a project opened anew.
+For each library, in one run: `check` with an empty cache; Triton's stock generator over the very jobs that this check had, in
+as many processes; then in a project opened anew each time, as a second `kernel-ls check` is: after a statement was added to
+a kernel of one file, and with nothing changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import asyncio
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.corpora import fetch, named
-from kernel_ls.compile.client import WorkerCompiler
+from benchmarks.stock import stock
 from kernel_ls.discovery import Wanted, discover
 from kernel_ls.model import Job
 from kernel_ls.project import Project
-from kernel_ls.settings import Settings, checked, load
+from kernel_ls.settings import checked, load
 
 
 async def main() -> None:
@@ -30,36 +34,41 @@ async def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--triton-python", default=sys.executable)
     arguments = parser.parse_args()
-    print("| library | files | jobs | bare generator | cold check | ratio | warm check |")
-    print("|---|---|---|---|---|---|---|")
+    python, workers = arguments.triton_python, arguments.workers
+    print("| library | files | jobs | stock generator | cold check | ratio | one file edited | unchanged |")
+    print("|---|---|---|---|---|---|---|---|")
     for corpus in named(arguments.names or ["fla-core"]):
-        folder = fetch(corpus)
-        with tempfile.TemporaryDirectory() as cache:
-            given = {"python": arguments.triton_python, "cache": True, "cache_dir": cache}
-            settings = checked(load(folder, command_line=given))
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place, corpus.name)
+            shutil.copytree(fetch(corpus), folder)
+            given = {"python": python, "cache": True, "cache_dir": f"{place}/cache"}
             jobs: list[Job] = []
-            cold, files = await _check(folder, settings, arguments.workers, jobs)
-            warm, _ = await _check(folder, settings, arguments.workers, [])
-            bare = await _bare(arguments.triton_python, Path(cache), jobs, arguments.workers)
+            cold, files = await _check(folder, given, workers, jobs)
+            _, bare = stock(python, jobs, processes=workers)
+            _edit(folder)
+            edited, _ = await _check(folder, given, workers, [])
+            unchanged, _ = await _check(folder, given, workers, [])
         print(
-            f"| {corpus.name} | {files} | {len(jobs)} | {bare:.1f} s | {cold:.1f} s | {cold / bare:.2f} | {warm:.1f} s |",
+            f"| {corpus.name} | {files} | {len(jobs)} | {bare:.1f} s | {cold:.1f} s | {cold / bare:.2f} "
+            f"| {edited:.1f} s | {unchanged:.1f} s |",
             flush=True,
         )
 
 
-async def _check(folder: Path, settings: Settings, workers: int, jobs: list[Job]) -> tuple[float, int]:
-    """Seconds of a check of a whole folder; the distinct jobs that it asked for are added to `jobs`."""
+async def _check(folder: Path, given: dict[str, Any], workers: int, jobs: list[Job]) -> tuple[float, int]:
+    """Seconds of a check of a whole folder, as the command does it; the jobs that it asked for are added to `jobs`."""
     started = time.monotonic()
-    project = Project(folder, settings, workers=workers)
+    project = Project(folder, checked(load(folder, command_line=given)), workers=workers)
     try:
         await project.open()
         await project.learn()
         paths = [path.as_posix() for path in discover([Wanted(folder)], root=folder).files]
         project.checks_as_well(paths)
+        project.keep_reports()
         asked = project.compiler.check
         seen: set[str] = set()
 
-        async def check(job: Job):  # type: ignore[no-untyped-def]
+        async def check(job: Job) -> Any:
             if job.key not in seen:
                 seen.add(job.key)
                 jobs.append(job)
@@ -78,23 +87,21 @@ async def _check(folder: Path, settings: Settings, workers: int, jobs: list[Job]
         await project.close()
 
 
-async def _bare(python: str, cache: Path, jobs: list[Job], workers: int) -> float:
-    """Seconds that the workers take for the jobs alone, in the same order."""
-    compilers = [WorkerCompiler(python, cache_dir=cache) for _ in range(workers)]
-    for compiler in compilers:
-        await compiler.environment()
-    queue = iter(jobs)
-    started = time.monotonic()
-
-    async def work(compiler: WorkerCompiler) -> None:
-        for job in queue:
-            await compiler.check(job)
-
-    await asyncio.gather(*(work(compiler) for compiler in compilers))
-    seconds = time.monotonic() - started
-    for compiler in compilers:
-        await compiler.close()
-    return seconds
+def _edit(folder: Path) -> None:
+    """Add a statement to the first kernel of the file with the median size among those that hold one."""
+    files = sorted(
+        (p for p in folder.rglob("*.py") if "@triton.jit" in p.read_text("utf-8")), key=lambda p: p.stat().st_size
+    )
+    path = files[len(files) // 2]
+    text = path.read_text("utf-8")
+    kernel = next(
+        n
+        for n in ast.walk(ast.parse(text))
+        if isinstance(n, ast.FunctionDef) and any("triton.jit" in ast.unparse(d) for d in n.decorator_list)
+    )
+    lines = text.split("\n")
+    lines.insert(kernel.body[-1].lineno - 1, " " * kernel.body[-1].col_offset + "added = 1")
+    path.write_text("\n".join(lines), "utf-8")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from kernel_ls.analysis.positions import split_lines
 from kernel_ls.analysis.reparse import reparse
 from kernel_ls.analysis.rows import moves
 from kernel_ls.model import Span
+from kernel_ls.pyeval.nodes import walk
 
 __all__ = ["MAXIMUM", "BrokenRegion", "ParsedDocument", "parse"]
 
@@ -83,7 +84,7 @@ class ParsedDocument:
 
 
 def _parents(statement: ast.stmt) -> dict[ast.AST, ast.AST]:
-    return {child: node for node in ast.walk(statement) for child in ast.iter_child_nodes(node)}
+    return {child: node for node in walk(statement) for child in ast.iter_child_nodes(node)}
 
 
 def parse(text: str, path: str = "<buffer>", before: ParsedDocument | None = None) -> ParsedDocument:

@@ -7,6 +7,7 @@ with None; which units a kernel reaches does not, but for the globals that they 
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,10 @@ from kernel_ls.analysis import kernels
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.model import digest
+from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
+
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,36 @@ def _host_text(document: ParsedDocument) -> HostText:
     return HostText(digest([text, asked, broken]), lines, digest([text, read, broken]), digest(code))
 
 
+def host_words(document: ParsedDocument) -> frozenset[str]:
+    """The words of a document's host code, computed once; of what is imported only what it is called from then on.
+
+    A function whose name is none of these is not launched here.
+    """
+    known = document.memo.get("host words")
+    if known is None:
+        imported: set[int] = set()
+        words: set[str] = set()
+        for statement in document.tree.body:
+            for first, last, names in once(statement, "imports", partial(_imports, statement)):
+                imported.update(range(first, last))
+                words.update(names)
+        for row in host_text(document).lines:
+            if row not in imported:
+                words.update(_WORD.findall(document.lines[row]))
+        known = document.memo["host words"] = frozenset(words)
+    return cast("frozenset[str]", known)
+
+
+def _imports(statement: ast.stmt) -> list[tuple[int, int, frozenset[str]]]:
+    """The (0-based) rows of the imports in a statement, with the names that get another one."""
+    found = []
+    for node in walk(statement):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            renamed = frozenset(alias.name.rpartition(".")[2] for alias in node.names if alias.asname)
+            found.append((node.lineno - 1, node.end_lineno or node.lineno, renamed))
+    return found
+
+
 def head(function: kernels.JitFunction) -> tuple[str, ...]:
     """The decorators and the signature of a function, as they are written."""
     node = function.node
@@ -111,7 +145,7 @@ def _bound(statement: ast.stmt) -> frozenset[str]:
 def _docstrings(statement: ast.stmt) -> frozenset[int]:
     """The (0-based) rows of strings that are statements and have rows of their own."""
     found: set[int] = set()
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             found.update(range(node.lineno - (node.lineno == node.end_lineno), (node.end_lineno or node.lineno) - 1))
     return frozenset(found)
@@ -119,13 +153,13 @@ def _docstrings(statement: ast.stmt) -> frozenset[int]:
 
 def _of_body(node: ast.FunctionDef) -> tuple[list[str], frozenset[str]]:
     """What a function compares with None, and the names that stand in it."""
-    return _compared_with_none(node), frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return _compared_with_none(node), frozenset(n.id for n in walk(node) if isinstance(n, ast.Name))
 
 
 def _compared_with_none(node: ast.FunctionDef) -> list[str]:
     found = {
         ast.unparse(inner)
-        for inner in ast.walk(node)
+        for inner in walk(node)
         if isinstance(inner, ast.Compare)
         and any(isinstance(c, ast.Constant) and c.value is None for c in (inner.left, *inner.comparators))
     }

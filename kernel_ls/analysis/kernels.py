@@ -16,6 +16,7 @@ from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.analysis.positions import span_of
 from kernel_ls.model import Location, Span
+from kernel_ls.pyeval.nodes import walk
 
 DecoratorKind = Literal["jit", "gluon", "autotune", "heuristics", "constexpr_function", "other"]
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
@@ -166,7 +167,7 @@ def imported_names(tree: ast.Module) -> dict[str, str]:
 
 def _imported_in(statement: ast.stmt) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in ast.walk(statement):
+    for node in walk(statement):
         _bind(node, names)
     return names
 
@@ -311,5 +312,5 @@ def _is_constexpr(annotation: ast.expr | None) -> bool:
         return isinstance(annotation.value, str) and "constexpr" in annotation.value
     return any(
         (isinstance(n, ast.Attribute) and n.attr == "constexpr") or (isinstance(n, ast.Name) and n.id == "constexpr")
-        for n in ast.walk(annotation)
+        for n in walk(annotation)
     )

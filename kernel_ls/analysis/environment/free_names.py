@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from kernel_ls.analysis.node_memo import once
+from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
 
 Reads = dict[str, set[tuple[str, ...]]]
@@ -206,7 +207,7 @@ class _Walker:
 
 
 def _stored(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _meet(first: set[str] | None, second: set[str] | None) -> set[str] | None:

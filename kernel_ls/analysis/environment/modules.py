@@ -18,6 +18,7 @@ from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment.values import ModuleValue, Opaque, Ref
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.pyeval import MISSING, Frame, Raised, Unknown
+from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class Module:
     def _star_sources(self, statement: ast.stmt) -> list[Any]:
         """What star imports in a statement lead to: a module, a Ref, or None for one that is not read."""
         found = []
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
                 value = self._import_source(node)
                 found.append(
@@ -473,7 +474,7 @@ class Module:
     def opaque_star(self) -> str:
         """The name of a module that is not read and from which everything is imported, or empty."""
         for index in self._stars:
-            for node in ast.walk(self.tree.body[index]):
+            for node in walk(self.tree.body[index]):
                 if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
                     source = self._import_source(node)
                     if not isinstance(source, (ModuleValue, Ref)):
@@ -486,7 +487,7 @@ class Module:
 
 
 def _declared_global(node: ast.stmt) -> tuple[str, ...]:
-    return tuple(name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names)
+    return tuple(name for inner in walk(node) if isinstance(inner, ast.Global) for name in inner.names)
 
 
 def _binds(node: ast.stmt) -> frozenset[str]:

@@ -13,6 +13,7 @@ from kernel_ls.analysis.environment.values import ClassValue, FunctionValue, car
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.pyeval import Frame, Raised, Unknown
+from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _apply_assignments(module: Module, jit: JitFunction, frame: Frame) -> None:
     for statement in module.tree.body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
-        names = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        names = {n.id for n in walk(statement.value) if isinstance(n, ast.Name)}
         if jit.name in names:
             for target in statement.targets:
                 if isinstance(target, ast.Name):
@@ -164,7 +165,7 @@ def _passed_by_callers(module: Module, node: ast.FunctionDef) -> dict[str, Any]:
 def _calls(statement: ast.stmt) -> dict[str, list[ast.Call]]:
     """The calls in a statement by the name that is called."""
     found: dict[str, list[ast.Call]] = {}
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found.setdefault(node.func.id, []).append(node)
     return found

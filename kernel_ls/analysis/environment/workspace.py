@@ -35,6 +35,7 @@ from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.model import DEFAULT_TARGET, Json, Program, Target
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Evaluator, Frame, Raised, Undecided, Unknown
+from kernel_ls.pyeval.nodes import walk
 
 OPAQUE_PACKAGES = frozenset(
     "torch torchvision torchaudio numpy jax jaxlib flax cupy tensorflow scipy pandas transformers diffusers accelerate datasets "
@@ -516,7 +517,7 @@ class Workspace:
 
 
 def _names(node: ast.AST) -> frozenset[str]:
-    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return frozenset(inner.id for inner in walk(node) if isinstance(inner, ast.Name))
 
 
 def _is_init(path: str) -> bool:

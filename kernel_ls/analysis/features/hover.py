@@ -12,6 +12,7 @@ from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.positions import octets
 from kernel_ls.model import Argument, Location, Position, Span, Specialization
+from kernel_ls.pyeval.nodes import walk
 
 _OTHERS = 3
 """How many differing specializations are shown."""
@@ -231,12 +232,10 @@ def _carried(node: ast.AST, path: list[ast.AST], label: str, reading: Reading) -
                     f"Carried by the loop: `{facts.get('initial')}` before it, `{facts.get('final')}` after a pass."
                 ]
         outer = path[0]
-        stores = [
-            n for n in ast.walk(outer) if isinstance(n, ast.Name) and n.id == label and isinstance(n.ctx, ast.Store)
-        ]
+        stores = [n for n in walk(outer) if isinstance(n, ast.Name) and n.id == label and isinstance(n.ctx, ast.Store)]
         inside = any(loop.lineno <= n.lineno <= (loop.end_lineno or 0) for n in stores)
         before = any(n.lineno < loop.lineno for n in stores) or any(
-            isinstance(n, ast.arg) and n.arg == label for n in ast.walk(outer)
+            isinstance(n, ast.arg) and n.arg == label for n in walk(outer)
         )
         if inside and before and not (isinstance(loop, ast.For) and loop.target is node):
             return [f"Carried by the loop `{ast.unparse(loop).split(chr(10))[0]}`"]

@@ -11,6 +11,7 @@ from kernel_ls.analysis.features.places import place_of
 from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Span
+from kernel_ls.pyeval.nodes import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def _values(readings: list[Reading], test: ast.expr) -> str:
     values = dict.fromkeys(str(notation.constant(t)) for r in readings for t in r.at(test))
     shown = " or ".join(list(values)[:3])
     names = []
-    for name in (n for n in ast.walk(test) if isinstance(n, ast.Name)):
+    for name in (n for n in walk(test) if isinstance(n, ast.Name)):
         held = dict.fromkeys(
             str(notation.constant(t)) for r in readings for t in r.at(name) if notation.constant(t) is not None
         )
@@ -123,7 +124,7 @@ def _ending(before: Sequence[ast.stmt], readings: list[Reading]) -> tuple[str, s
         if isinstance(statement, ast.Return):
             return "it stands behind `return`", ""
         if isinstance(statement, ast.If) and all(_is_constant(r, statement.test) for r in readings):
-            returns = any(isinstance(n, ast.Return) for n in ast.walk(statement))
+            returns = any(isinstance(n, ast.Return) for n in walk(statement))
             if returns:
                 return ast.unparse(statement.test), _values(readings, statement.test)
         break

@@ -12,6 +12,7 @@ from kernel_ls.analysis.features import notation
 from kernel_ls.analysis.features.places import Types, place_of
 from kernel_ls.analysis.specialize import value_text
 from kernel_ls.model import CompileResult, Program
+from kernel_ls.pyeval.nodes import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _calls(
         if tree is None:
             continue
         told = {(r[0], r[1], r[2], r[3]): tuple(r[4]) for r in rows}
-        for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
+        for call in (n for n in walk(tree) if isinstance(n, ast.Call)):
             function = told.get(place_of(call.func), ())
             if any(t.rpartition(".")[2].removeprefix("function ") == name for t in function) and _is_it(
                 program, caller, call.func, unit

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Set
 from kernel_ls.analysis.features import notation
 from kernel_ls.analysis.features.places import Place, Types, name_place, place_of
 from kernel_ls.model import Specialization
+from kernel_ls.pyeval.nodes import walk
 
 
 def derived(
@@ -36,7 +37,7 @@ class _Names:
         self.found: dict[Place, tuple[str, ...]] = {}
         self.loads: dict[str, list[ast.Name]] = {}
         self.stores: dict[str, list[Place]] = {}
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Load):
                     self.loads.setdefault(node.id, []).append(node)
@@ -122,7 +123,7 @@ class _Names:
         return tuple(dict.fromkeys(notation.of_constant(t) for t in self._told(value)))
 
     def _loop_target(self, target: ast.expr, iterated: ast.expr, loop: ast.AST) -> None:
-        for name in (n for n in ast.walk(target) if isinstance(n, ast.Name)):
+        for name in (n for n in walk(target) if isinstance(n, ast.Name)):
             inside = [n for n in self.loads.get(name.id, ()) if _inside(n, loop) and place_of(n) in self.told]
             if inside:
                 self.found[place_of(name)] = self.told[place_of(inside[0])]
@@ -179,5 +180,5 @@ def _inside(node: ast.AST, outer: ast.AST) -> bool:
 def _is_constexpr(annotation: ast.expr) -> bool:
     return any(
         (isinstance(n, ast.Attribute) and n.attr == "constexpr") or (isinstance(n, ast.Name) and n.id == "constexpr")
-        for n in ast.walk(annotation)
+        for n in walk(annotation)
     )

@@ -20,6 +20,7 @@ from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.launches import LaunchIndex
 from kernel_ls.analysis.positions import octets, span_of
 from kernel_ls.model import Location, Position, Span
+from kernel_ls.pyeval.nodes import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +118,12 @@ def definition(workspace: Workspace, path: str, position: Position) -> Location 
 def _is_local(function: JitFunction, name: str) -> bool:
     if function.parameter(name) is not None:
         return True
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(function.node)
-    )
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in walk(function.node))
 
 
 def _name_span(document: ParsedDocument, node: ast.AST, name: str) -> Span:
     """The name within the statement that binds it."""
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Store):
             return span_of(inner, document.lines)
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -165,7 +164,7 @@ def uses(workspace: Workspace, function: JitFunction, path: str) -> Iterator[tup
     if document is None or function.name not in document.text:
         return
     aliases = _aliases(workspace, function, path, document)
-    for node in ast.walk(document.tree):
+    for node in walk(document.tree):
         if isinstance(node, ast.Name):
             if node.id in aliases and isinstance(node.ctx, ast.Load) and not _is_shadowed(workspace, path, node):
                 yield span_of(node, document.lines), node
@@ -188,7 +187,7 @@ def uses(workspace: Workspace, function: JitFunction, path: str) -> Iterator[tup
 def _aliases(workspace: Workspace, function: JitFunction, path: str, document: ParsedDocument) -> set[str]:
     """The names that lead to a function in a file."""
     names = {function.name}
-    for node in ast.walk(document.tree):
+    for node in walk(document.tree):
         if isinstance(node, ast.ImportFrom):
             names.update(a.asname for a in node.names if a.name == function.name and a.asname)
     if path == function.path and function.scopes:
@@ -276,7 +275,7 @@ def outgoing(workspace: Workspace, path: str, key: str) -> tuple[Caller, ...]:
     if source is None:
         return ()
     calls: dict[tuple[str, str], tuple[Function, list[Span]]] = {}
-    for node in ast.walk(source.node):
+    for node in walk(source.node):
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             if isinstance(node.func, ast.Name) and _is_local(source, node.func.id):
                 continue

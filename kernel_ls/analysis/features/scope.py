@@ -13,6 +13,7 @@ from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.features.trail import Trail
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.model import Position
+from kernel_ls.pyeval.nodes import walk
 
 
 class Scope:
@@ -57,7 +58,7 @@ class Scope:
 
     def _survey(self) -> dict[str, list[tuple[int, int, bool, tuple[str, ...]]]]:
         found: dict[str, list[tuple[int, int, bool, tuple[str, ...]]]] = {}
-        for node in ast.walk(self.function.node):
+        for node in walk(self.function.node):
             if isinstance(node, ast.Name):
                 name, bound, place = node.id, isinstance(node.ctx, ast.Store), place_of(node)
             elif isinstance(node, ast.arg):

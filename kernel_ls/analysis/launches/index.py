@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kernel_ls.analysis.environment import Module, Workspace
-from kernel_ls.analysis.host_text import HostText, host_text
+from kernel_ls.analysis.host_text import HostText, host_text, host_words
 from kernel_ls.analysis.kernels import JitFunction
 
 from .kept import Kept
@@ -71,6 +71,11 @@ class LaunchIndex:
         found = self.workspace.definitions(kernel.path).values()
         return next((f for f in found if f.key == kernel.key), None)
 
+    def may_launch(self, path: str, names: Iterable[str]) -> bool:
+        """Whether a file's host code mentions one of some functions: where it does not, it launches none of them."""
+        document = self.workspace.document(path)
+        return document is not None and not host_words(document).isdisjoint(names)
+
     def is_indexed(self, path: str) -> bool:
         """Whether what `of_document` answers for a file is at hand."""
         known = self._found.get(path)
@@ -93,8 +98,7 @@ class LaunchIndex:
         yield kernel.path
         seen = {kernel.path}
         for path in sorted(self.workspace.dependents(kernel.path)):
-            text = self.workspace.provider.read(path)
-            if path not in seen and text is not None and kernel.name in text:
+            if path not in seen and self.may_launch(path, (kernel.name,)):
                 seen.add(path)
                 yield path
         for path in sorted(self._found):

@@ -10,6 +10,7 @@ from typing import Any, cast
 from kernel_ls.analysis.environment import FunctionValue, Partial
 from kernel_ls.analysis.environment.domain import module_of, qualname_in
 from kernel_ls.pyeval import MISSING, Evaluator, Frame
+from kernel_ls.pyeval.nodes import walk
 
 from . import dtypes
 from .domain import HostDomain, launchable
@@ -153,7 +154,7 @@ def _tested_for_none(kernel: FunctionValue) -> frozenset[str]:
     for layer in kernel.heuristics:
         values = layer.values.values() if isinstance(layer.values, dict) else ()
         roots += [v.node for v in values if isinstance(v, FunctionValue)]
-    for node in (n for root in roots for n in ast.walk(root)):
+    for node in (n for root in roots for n in walk(root)):
         if isinstance(node, ast.Compare) and any(
             isinstance(c, ast.Constant) and c.value is None for c in node.comparators
         ):

@@ -18,6 +18,7 @@ from kernel_ls.analysis.environment import (
 )
 from kernel_ls.analysis.kernels import imported_names
 from kernel_ls.pyeval import Budget, BudgetExceeded, Frame, Raised, Undecided, Unknown
+from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.values import BreakSignal, ContinueSignal, ReturnSignal
 
 from . import hints, sites
@@ -214,7 +215,7 @@ class Follower:
         for function in evaluator.defined[:8]:
             node = function.node
             if node in evaluator.entered or not any(
-                sites.is_candidate(n) for n in ast.walk(node) if isinstance(n, ast.Call)
+                sites.is_candidate(n) for n in walk(node) if isinstance(n, ast.Call)
             ):
                 continue
             evaluator.entered.add(node)
@@ -238,7 +239,7 @@ def _script(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
             continue
         if isinstance(statement, ast.If) and "__name__" in {
-            n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name)
+            n.id for n in walk(statement.test) if isinstance(n, ast.Name)
         }:
             yield from statement.body
         else:
@@ -279,7 +280,7 @@ _ABSENT = object()
 def _nested_imports(tree: ast.Module) -> Iterator[ast.AST]:
     """Imports within functions, of anything but Triton and packages that are not read."""
     top = set(map(id, tree.body))
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import) and id(node) not in top:
             if any(a.name.partition(".")[0] not in sites.NO_KERNELS for a in node.names):
                 yield node
@@ -293,7 +294,7 @@ def _changed_elsewhere(node: ast.ClassDef) -> set[str]:
     names: set[str] = set()
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and method.name != "__init__":
-            for inner in ast.walk(method):
+            for inner in walk(method):
                 if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
                     names.add(inner.attr)
     return names

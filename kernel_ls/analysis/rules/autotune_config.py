@@ -19,6 +19,7 @@ from kernel_ls.analysis.rules.layers import (
 from kernel_ls.analysis.rules.surroundings import elements, given, is_open, removal
 from kernel_ls.model import Edit, Fix, Location, Severity, Span
 from kernel_ls.pyeval import Unknown
+from kernel_ls.pyeval.nodes import walk
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
@@ -238,7 +239,7 @@ class _Checks:
             text = ast.dump(element)
             first = seen.setdefault(text, element)
             # A call may give another value each time; what is written out gives the same.
-            if first is element or any(isinstance(n, ast.Call) for n in ast.walk(element) if n is not element):
+            if first is element or any(isinstance(n, ast.Call) for n in walk(element) if n is not element):
                 continue
             yield self.found(
                 self._at(element),

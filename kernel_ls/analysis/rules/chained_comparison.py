@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.facts import is_block, operands
 from kernel_ls.model import Fault, Fix
+from kernel_ls.pyeval.nodes import walk
 
 
 class ChainedComparison(Rule):
@@ -46,7 +47,7 @@ class ChainedComparison(Rule):
             return None
         tree = context.tree(fault.span.unit)
         if not isinstance(node, ast.Compare) and node is not None:
-            node = next((n for n in ast.walk(node) if isinstance(n, ast.Compare) and len(n.ops) > 1), None)
+            node = next((n for n in walk(node) if isinstance(n, ast.Compare) and len(n.ops) > 1), None)
         place = tree.span(node) if isinstance(node, ast.Compare) else fault.span
         text = tree.text(place)
         shown = f"`{text}`" if len(text) <= 40 else "This comparison"
@@ -58,7 +59,7 @@ class ChainedComparison(Rule):
         if not isinstance(node, ast.Compare):
             return
         middle = node.comparators[:-1]
-        if any(isinstance(n, (ast.Call, ast.NamedExpr)) for m in middle for n in ast.walk(m)):
+        if any(isinstance(n, (ast.Call, ast.NamedExpr)) for m in middle for n in walk(m)):
             return
         parts = [node.left, *node.comparators]
         pieces = []

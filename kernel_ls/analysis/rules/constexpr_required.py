@@ -9,6 +9,7 @@ from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_r
 from kernel_ls.analysis.rules.sizes import fitting, stepped
 from kernel_ls.analysis.rules.syntax import UnitTree, is_constexpr_annotation, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXTS = re.compile(
     r"must be of type tl\.constexpr|must have type `constexpr`|used as tl\.static_range (?:start|end|step|stop)? ?value is not a constexpr|"
@@ -100,7 +101,7 @@ def _made_of_constants(place: UnitSpan, tree: UnitTree) -> list[ast.Name]:
     """Variables in an expression that are bound once, to what may be a constant: they lack the annotation."""
     found = []
     node = tree.node_at(place)
-    for name in dict.fromkeys(n.id for n in ast.walk(node or tree.module) if isinstance(n, ast.Name)):
+    for name in dict.fromkeys(n.id for n in walk(node or tree.module) if isinstance(n, ast.Name)):
         bound = tree.assignments(name)
         if len(bound) == 1 and isinstance(bound[0], ast.Assign) and isinstance(bound[0].targets[0], ast.Name):
             if len(bound[0].targets) == 1 and _names_constexpr(bound[0].value, tree):
@@ -170,7 +171,7 @@ def _place(fault: Fault, culprit: Operand | None, tree: UnitTree) -> tuple[UnitS
 
 def _names_constexpr(node: ast.expr, tree: UnitTree) -> bool:
     """Whether every name in the expression is a constexpr parameter (or no local of the unit at all)."""
-    for name in (n.id for n in ast.walk(node) if isinstance(n, ast.Name)):
+    for name in (n.id for n in walk(node) if isinstance(n, ast.Name)):
         parameter = tree.parameter(name)
         if parameter is not None and not is_constexpr_annotation(parameter.annotation):
             return False
@@ -186,7 +187,7 @@ def _parameter(place: UnitSpan, tree: UnitTree, culprit: Operand | None) -> ast.
         if parameter is not None and not tree.assignments(node.id):
             return parameter
     if node is not None and (culprit is None or not isinstance(node, ast.Name)):
-        names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+        names = [n.id for n in walk(node) if isinstance(n, ast.Name)]
         plain = [p for p in map(tree.parameter, names) if p is not None and not is_constexpr_annotation(p.annotation)]
         if len({p.arg for p in plain}) == 1:
             return plain[0]

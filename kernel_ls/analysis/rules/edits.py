@@ -6,6 +6,8 @@ import ast
 import difflib
 from collections.abc import Iterable
 
+from kernel_ls.pyeval.nodes import walk
+
 _ATOMS = (
     ast.Name,
     ast.Constant,
@@ -56,7 +58,7 @@ def nearest(name: str, candidates: Iterable[str], *, few: bool = False) -> str:
 
 def harmless(node: ast.expr) -> bool:
     """Whether an expression may be evaluated also where its value is not used: it touches no memory."""
-    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    calls = [n.func for n in walk(node) if isinstance(n, ast.Call)]
     return all(isinstance(f, ast.Attribute) and f.attr in _PURE for f in calls)
 
 

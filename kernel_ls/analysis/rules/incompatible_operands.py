@@ -8,6 +8,7 @@ from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.facts import Operand, is_float, is_pointer, notation, operands
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXT = re.compile(
     r"invalid operands of type (.+) and (.+)|unexpected (?:type|signedness) |cannot add pointers together|"
@@ -192,12 +193,12 @@ def _divisions(fault: Fault, tree: UnitTree) -> list[ast.BinOp]:
                 node = tree.node_at(span) if span is not None and span.unit == tree.unit else None
                 if node is not None:
                     roots.append(node)
-    found = [n for root in roots for n in ast.walk(root) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+    found = [n for root in roots for n in walk(root) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
     if not found:
         for root in roots:
-            for name in [n.id for n in ast.walk(root) if isinstance(n, ast.Name)]:
+            for name in [n.id for n in walk(root) if isinstance(n, ast.Name)]:
                 for statement in tree.assignments(name):
-                    found += [n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+                    found += [n for n in walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
     return list(dict.fromkeys(found))
 
 

@@ -21,6 +21,7 @@ from kernel_ls.analysis.rules.facts import (
 from kernel_ls.analysis.rules.incompatible_operands import floor_division
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _LOOP = re.compile(
     r"For loop bounds and step must all be ints, are \((.+?), (.+?), (.+?)\)|For (?:lower|upper) bound must be|For step must be"
@@ -109,7 +110,7 @@ class InvalidArgument(Rule):
         if node is None:
             return
         if _LOOP.search(fault.text):
-            for division in ast.walk(node):
+            for division in walk(node):
                 if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
                     yield floor_division(division, tree, context)
             return

@@ -12,6 +12,7 @@ from kernel_ls.analysis import kernels
 from kernel_ls.analysis.environment import Autotune, FunctionValue, Heuristics
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.rules.surroundings import called_names, calls
+from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Sites:
                 return False
             if isinstance(node, (ast.With, ast.AsyncWith)):
                 for item in node.items:
-                    if any(isinstance(n, ast.Attribute) and n.attr in ("raises", "suppress") for n in ast.walk(item)):
+                    if any(isinstance(n, ast.Attribute) and n.attr in ("raises", "suppress") for n in walk(item)):
                         return False
         return True
 
@@ -175,7 +176,7 @@ class Sites:
         if isinstance(binder, ast.Assign) and len(binder.targets) == 1 and isinstance(binder.targets[0], ast.Name):
             return binder.value
         if isinstance(binder, ast.FunctionDef) and not binder.decorator_list:
-            returns = [n for n in ast.walk(binder) if isinstance(n, ast.Return)]
+            returns = [n for n in walk(binder) if isinstance(n, ast.Return)]
             return returns[0].value if len(returns) == 1 else None
         return None
 
@@ -203,7 +204,7 @@ class Sites:
         if not known:
             return
         functions = {f.jit.node: f for f in self.surroundings.functions}
-        read = {n.id for node in functions for n in ast.walk(node) if isinstance(n, ast.Name)}
+        read = {n.id for node in functions for n in walk(node) if isinstance(n, ast.Name)}
         for call in calls(self.document).values():
             if kernels.dotted(call.func) in known and self._is_host(call, functions, read) and self.is_certain(call):
                 value = self.value(call.func, call)
@@ -250,7 +251,7 @@ class Sites:
                 and isinstance(n.value, ast.Name)
                 and n.value.id in ("tl", "gl", "ttgl")
                 and n.attr not in ("dtype", "constexpr")
-                for n in ast.walk(scope)
+                for n in walk(scope)
             )
         return self._speaking[scope]
 

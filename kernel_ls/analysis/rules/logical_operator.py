@@ -7,6 +7,7 @@ from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.edits import bitwise_operand
 from kernel_ls.analysis.rules.syntax import UnitTree
 from kernel_ls.model import Fault, Fix, Note, Severity, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 
 class LogicalOperator(Rule):
@@ -92,7 +93,7 @@ def _boolean(span: UnitSpan, tree: UnitTree) -> ast.BoolOp | None:
             node, above = above, tree.parents.get(above)
         return node
     if node is not None:
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.BoolOp):
                 return inner
     inside = [n for n in tree.nodes if isinstance(n, ast.BoolOp) and n.lineno == span.line]

@@ -20,6 +20,7 @@ from kernel_ls.analysis.rules.facts import (
 )
 from kernel_ls.analysis.rules.syntax import UnitTree, bound_names, is_constexpr_annotation
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _CHANGED = re.compile(
     r"Loop-carried variable (\S+) has initial type (.+?) but is re-assigned to (.+?) in loop!", re.DOTALL
@@ -213,7 +214,7 @@ def start_with(
     if first is None or first.shape != sizes.shape or scalar(initial) not in DTYPE_NAMES:
         return None
     old = DTYPE_NAMES[scalar(initial)].removeprefix("tl.")
-    for node in ast.walk(value):
+    for node in walk(value):
         if isinstance(node, ast.Attribute) and node.attr == old:
             module = tree.source_of(node.value)
             return context.fix(f"Start `{name}` as {dtype}", (tree.span(node), f"{module}.{dtype.removeprefix('tl.')}"))

@@ -7,6 +7,7 @@ from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.dataflow import Flow, argument, flow_of, is_reached, jit_units
 from kernel_ls.analysis.rules.syntax import dotted, shorten
 from kernel_ls.model import CompileResult, Severity, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _NEUTRAL = {
     "sum": "0.0",
@@ -123,6 +124,6 @@ def _parts(node: ast.expr, flow: Flow, depth: int = 3) -> Iterator[ast.expr]:
     """An expression and those that its names were assigned."""
     yield node
     if depth:
-        for name in ast.walk(node):
+        for name in walk(node):
             if isinstance(name, ast.Name) and name.id in flow.written:
                 yield from _parts(flow.written[name.id], flow, depth - 1)

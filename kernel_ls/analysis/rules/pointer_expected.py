@@ -9,6 +9,7 @@ from kernel_ls.analysis.rules.facts import Operand, arguments, callee_name, is_i
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.analysis.rules.unread import unread_parameters, unread_variables
 from kernel_ls.model import Fault, Fix, Location, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXT = re.compile(
     r"Unsupported ptr type (.+) in `tl\.|Pointer argument of store instruction is|Expected `base` to be a pointer type|"
@@ -109,7 +110,7 @@ def _evidence(place: UnitSpan, tree: UnitTree, context: RuleContext) -> tuple[tu
     if not context.is_kernel(place.unit):
         return ()
     node = tree.node_at(place)
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node is not None else set()
+    names = {n.id for n in walk(node) if isinstance(n, ast.Name)} if node is not None else set()
     return tuple(
         (f"`{a.name}` is {a.type} ({a.evidence.kind.value})", a.evidence.location)
         for a in context.specialization.arguments

@@ -9,6 +9,7 @@ from kernel_ls.analysis.rules.facts import arguments, callee_name
 from kernel_ls.analysis.rules.sizes import END, fitting, stepped
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, Location, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXT = re.compile(r"must (?:all )?be (?:a )?(?:positive )?powers? of (?:2|two)", re.IGNORECASE)
 _ELEMENT = re.compile(r"Shape element (\d+)")
@@ -124,7 +125,7 @@ def _where_from(
 ) -> tuple[tuple[tuple[str, UnitSpan], ...], tuple[tuple[str, Location], ...]]:
     """The parameter behind the size and, where the kernel's own, the launch or config that gave its value."""
     node = tree.node_at(place)
-    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)] if node is not None else []
+    names = [n.id for n in walk(node) if isinstance(n, ast.Name)] if node is not None else []
     related: list[tuple[str, UnitSpan]] = []
     also: list[tuple[str, Location]] = []
     for name in dict.fromkeys(names):

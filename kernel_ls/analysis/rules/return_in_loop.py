@@ -7,6 +7,7 @@ from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.facts import event, spans
 from kernel_ls.analysis.rules.syntax import UnitTree
 from kernel_ls.model import Fault, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXT = re.compile(r"Cannot have `return` statements inside `while` or `for`")
 _VERIFIER = re.compile(
@@ -80,7 +81,7 @@ def _return_near(span: UnitSpan, tree: UnitTree) -> UnitSpan | None:
     node = tree.node_at(span)
     if node is None:
         return None
-    found = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+    found = [n for n in walk(node) if isinstance(n, ast.Return)]
     found.sort(key=lambda n: (n.lineno, n.col_offset))
     return tree.span(found[0]) if found else None
 

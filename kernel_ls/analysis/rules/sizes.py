@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kernel_ls.analysis.rules.base import RuleContext
 from kernel_ls.analysis.rules.syntax import UnitTree, is_constexpr_annotation
 from kernel_ls.model import Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 END = "end"
 """The choice that all ends of one range belong to."""
@@ -19,10 +20,10 @@ _MOST = 6
 def stepped(call: ast.Call, tree: UnitTree, context: RuleContext) -> Iterable[Fix | None]:
     """End a range at the constexpr by which its statement multiplies: `i * BLOCK + tl.arange(0, BLOCK)`."""
     statement = tree.statement(call)
-    inside = set(ast.walk(call))
+    inside = set(walk(call))
     steps = {
         side.id
-        for node in (ast.walk(statement) if statement is not None else ())
+        for node in (walk(statement) if statement is not None else ())
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and node not in inside
         for side in (node.left, node.right)
         if isinstance(side, ast.Name) and side.id in _constants(tree, context)

@@ -5,6 +5,7 @@ import ast
 from kernel_ls.analysis.rules.base import Match, Rule, RuleContext
 from kernel_ls.analysis.rules.syntax import shorten
 from kernel_ls.model import Fault, Location
+from kernel_ls.pyeval.nodes import walk
 
 
 class StaticAssert(Rule):
@@ -46,9 +47,7 @@ class StaticAssert(Rule):
         message = f"The assertion `{shorten(condition)}` does not hold" if condition else "This assertion does not hold"
         message += f": {said}" if said and said != "None" else ""
         names = (
-            {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}
-            if call is not None and call.args
-            else set()
+            {n.id for n in walk(call.args[0]) if isinstance(n, ast.Name)} if call is not None and call.args else set()
         )
         values: list[str] = []
         also: list[tuple[str, Location]] = []

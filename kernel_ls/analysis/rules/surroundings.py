@@ -12,6 +12,7 @@ from kernel_ls.analysis import kernels
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.analysis.positions import span_of
 from kernel_ls.model import Edit, Fix, Location, Position, Span
+from kernel_ls.pyeval.nodes import walk
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
@@ -108,7 +109,7 @@ def calls(document: ParsedDocument) -> dict[Span, ast.Call]:
 
 
 def _calls_in(statement: ast.stmt, document: ParsedDocument) -> dict[Span, ast.Call]:
-    return {span_of(n, document.lines): n for n in ast.walk(statement) if isinstance(n, ast.Call)}
+    return {span_of(n, document.lines): n for n in walk(statement) if isinstance(n, ast.Call)}
 
 
 def called_names(document: ParsedDocument) -> set[str]:

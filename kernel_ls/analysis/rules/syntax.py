@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from kernel_ls.model import UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -40,12 +41,12 @@ class UnitTree:
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """Every node that has a position, in source order, outer before inner."""
-        return [n for n in ast.walk(self.module) if hasattr(n, "lineno")]
+        return [n for n in walk(self.module) if hasattr(n, "lineno")]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Each node's parent."""
-        return {child: node for node in ast.walk(self.module) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in walk(self.module) for child in ast.iter_child_nodes(node)}
 
     @property
     def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -141,7 +142,7 @@ class UnitTree:
     def assignments(self, name: str, within: ast.AST | None = None) -> list[ast.stmt]:
         """Statements that bind `name`, in source order, in the unit or within one of its nodes."""
         found: list[ast.stmt] = []
-        for node in ast.walk(within or self.module):
+        for node in walk(within or self.module):
             if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)) and name in bound_names(node):
                 found.append(node)
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
@@ -174,7 +175,7 @@ def bound_names(node: ast.AST) -> set[str]:
         targets = node.targets
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
         targets = [node.target]
-    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return {n.id for t in targets for n in walk(t) if isinstance(n, ast.Name)}
 
 
 def dotted(node: ast.AST) -> str:
@@ -199,7 +200,7 @@ def is_constexpr_annotation(annotation: ast.expr | None) -> bool:
 
 def contains_name(node: ast.AST, name: str) -> bool:
     """Whether `name` is read anywhere under `node`."""
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
 
 
 def shorten(text: str, limit: int = 40) -> str:

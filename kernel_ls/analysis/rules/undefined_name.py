@@ -9,6 +9,7 @@ from kernel_ls.analysis.rules.edits import nearest
 from kernel_ls.analysis.rules.facts import event, spans
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXT = re.compile(r"(?:name )?['\"]?([^\s'\"]+)['\"]? is not defined")
 
@@ -84,7 +85,7 @@ class UndefinedName(Rule):
         place = fault.span
         node = tree.node_at(fault.span)
         if not (isinstance(node, ast.Name) and node.id == name) and node is not None:
-            inside = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+            inside = [n for n in walk(node) if isinstance(n, ast.Name) and n.id == name]
             if inside:
                 place = tree.span(min(inside, key=lambda n: (n.lineno, n.col_offset)))
         return Match(place, message, tuple(related))
@@ -175,9 +176,7 @@ def _tests_that_bind(name: str, tree: UnitTree) -> list[UnitSpan]:
 def _loop_that_binds(name: str, tree: UnitTree, reading: UnitSpan) -> UnitSpan | None:
     bindings = tree.assignments(name)
     for statement in bindings:
-        if isinstance(statement, ast.For) and name in {
-            n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)
-        }:
+        if isinstance(statement, ast.For) and name in {n.id for n in walk(statement.target) if isinstance(n, ast.Name)}:
             loop: ast.AST | None = statement
         else:
             loop = tree.enclosing(tree.parents.get(statement, statement), (ast.For, ast.While))

@@ -9,6 +9,7 @@ from kernel_ls.analysis.rules.edits import nearest
 from kernel_ls.analysis.rules.facts import operand
 from kernel_ls.analysis.rules.syntax import shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _TEXT = re.compile(r"(?:module )?'?([\w.]+)'?(?: object)? has no attribute '?(\w+)'?")
 _NAMED = re.compile(r"type object '?([\w.]+)'? has no attribute '?(\w+)'?")
@@ -114,9 +115,7 @@ class UnknownAttribute(Rule):
         node = tree.node_at(fault.span)
         attribute_node = None
         if node is not None:
-            attribute_node = next(
-                (n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == attribute), None
-            )
+            attribute_node = next((n for n in walk(node) if isinstance(n, ast.Attribute) and n.attr == attribute), None)
         if attribute_node is None:
             return None  # an operator or an internal step failed, not an attribute that the author wrote
         place = tree.span(attribute_node)

@@ -9,6 +9,7 @@ from kernel_ls.analysis.rules.edits import parenthesised
 from kernel_ls.analysis.rules.facts import event, is_block, operands
 from kernel_ls.analysis.rules.syntax import UnitTree, shorten
 from kernel_ls.model import Fault, Fix, UnitSpan
+from kernel_ls.pyeval.nodes import walk
 
 _NODE = re.compile(r"unsupported AST node type: (\w+)")
 _OPERATOR = re.compile(
@@ -199,7 +200,7 @@ class UnsupportedSyntax(Rule):
             return Match(tree.span(node), "`a = b = value` is not supported in a kernel; write two assignments.")
         if isinstance(node, ast.Assign) and fault.exception in ("AssertionError", "AttributeError"):
             target = node.targets[0]
-            if isinstance(target, ast.Starred) or any(isinstance(t, ast.Starred) for t in ast.walk(target)):
+            if isinstance(target, ast.Starred) or any(isinstance(t, ast.Starred) for t in walk(target)):
                 return Match(tree.span(target), _CONSTRUCTS["Starred"])
             if isinstance(target, ast.List):
                 return Match(tree.span(target), "Unpack into a tuple of names; a list of targets is not supported.")
@@ -347,7 +348,7 @@ def _place(pattern: re.Pattern[str], fault: Fault, tree: UnitTree) -> UnitSpan:
     elif "with" in pattern.pattern and isinstance(node, ast.With):
         pick = lambda n: isinstance(n, ast.Return)  # noqa: E731
     if pick is not None:
-        found = [n for n in ast.walk(node) if pick(n)]
+        found = [n for n in walk(node) if pick(n)]
         if found:
             return tree.span(found[0])
     return _first_token(fault.span, tree)

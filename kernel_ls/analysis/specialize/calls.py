@@ -50,6 +50,8 @@ class Scope:
     returned: list[Abstract] = field(default_factory=list)
     unbound: set[str] = field(default_factory=set)
     """Names that were read, or joined with what another way left, while the function had not bound them."""
+    loops: int = 0
+    """Run-time loops around what is being followed."""
 
 
 class CallFlow:

@@ -242,7 +242,7 @@ class Flow(CallFlow):
             self.visit(node.value)
         elif isinstance(node, ast.Return):
             self.scope.returned.append(self.visit(node.value) if node.value is not None else NONE)
-            return False
+            return self.scope.loops > 0  # a `return` that no loop may have: what follows is meant all the same
         elif isinstance(node, ast.If):
             return self.if_(node)
         elif isinstance(node, ast.For):
@@ -304,7 +304,7 @@ class Flow(CallFlow):
     def for_(self, node: ast.For) -> None:
         """Follow a loop's body twice, with the values that the iterator gives."""
         iterated = node.iter
-        element = NOTHING
+        element, unrolled = NOTHING, False
         if isinstance(iterated, ast.Call) and (kind := self.range_kind(iterated)):
             bounds = [self.visit(a) for a in iterated.args]
             for keyword in iterated.keywords:
@@ -331,15 +331,17 @@ class Flow(CallFlow):
             self.assign(node.target, element)
             self.block(node.body)
 
-        self.twice(once)
+        self.twice(once, unrolled)
         self.block(node.orelse)
 
-    def twice(self, once: Callable[[], None]) -> None:
+    def twice(self, once: Callable[[], None], unrolled: bool = False) -> None:
         """Follow a loop's body, and once more with what it left, unless that is what it began with."""
         for _ in range(2):
             before = dict(self.scope.names)
             unbound, self.scope.unbound = self.scope.unbound, set()
+            self.scope.loops += not unrolled
             once()
+            self.scope.loops -= not unrolled
             self.scope.names = _merge(before, self.scope.names)
             settled = all(
                 before[name] is value if name in before else name not in self.scope.unbound
