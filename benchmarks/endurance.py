@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import ROOT, fetch, named
-from benchmarks.processes import Peaks, children, cpu_seconds, kill, open_files
+from benchmarks.processes import Peaks, children, cpu_seconds, is_worker, kill, open_files
 from benchmarks.worker_frames import malformed_frames
 from tests.editing import Typist, lsp_changes
 from tests.lsp import malformed
@@ -33,7 +33,7 @@ from tests.lsp.raw import RawClient
 
 FILES = 28
 OPEN_AT_ONCE = 6
-ANSWER_SECONDS = 15.0
+ANSWER_SECONDS = 40.0
 """A request without an answer, or an edit without findings, for so long means that the server is stuck."""
 
 _HELPERS = re.compile(r"^(fla|liger_kernel)/(ops/)?utils|^own/")
@@ -138,6 +138,7 @@ class Endurance:
         self._version = 1
         self._servers = 0
         self._heard_at = 0.0
+        self._comparing = False
         self._killer = random.Random(arguments.seed + 1)
 
     # -------------------------------------------------------------------------------------------- the session
@@ -287,8 +288,8 @@ class Endurance:
         while True:
             await asyncio.sleep(self._killer.random() * 0.2)
             if self._due(self.arguments.kills, self.tally.kills):
-                for pid in children(self.client.process.pid):
-                    self.peaks.look("worker", pid)
+                self._look_at_workers()
+                for pid in children(self.client.process.pid) if not self._comparing else ():
                     self.tally.kills += kill(pid)
 
     # ------------------------------------------------------------------------------------------ what has to hold
@@ -330,8 +331,11 @@ class Endurance:
 
     async def _compare(self) -> None:
         """Whether what is shown is what a fresh server shows for the same texts."""
+        self._comparing = True
         # An edit of each, so that no answer of a worker that was killed twice under the same job stands.
-        for name in list(self.open):
+        for name, typist in self.open.items():
+            self._change(name, [{"text": typist.text + "\n#"}])
+            self._change(name, [{"text": typist.text}])
             await self._settled(name)
         await self._quiet(self.client)
         fresh = RawClient(self.root, Path(tempfile.mkdtemp(dir=self.folder)), self.arguments.triton_python)
@@ -366,6 +370,7 @@ class Endurance:
                     f"\n  only fresh {sorted(set(expected) - set(shown[name]))}"
                 )
         await fresh.kill()
+        self._comparing = False
         print(
             f"{self.tally.edits} edits, {self.tally.kills} kills, {self.tally.wrong} wrong, {self._measured()}",
             flush=True,
@@ -373,6 +378,8 @@ class Endurance:
 
     async def _quiet(self, client: RawClient) -> None:
         """Wait until a server says nothing and computes nothing: it has looked through the folder, and checked what that told."""
+        # Of workers that are killed as they start, a server rests for some seconds, and says so.
+        await client.until(lambda: client.states[-1:] != ["failed"], "a usable compiler", 120)
         quiet_since, used = time.monotonic(), 0.0
         while time.monotonic() - max(quiet_since, self._heard_at) < QUIET_SECONDS:
             await asyncio.sleep(0.2)
@@ -390,7 +397,10 @@ class Endurance:
 
     def _sample(self) -> None:
         self.peaks.look(f"server {self._servers}", self.client.process.pid)
-        for pid in children(self.client.process.pid):
+        self._look_at_workers()
+
+    def _look_at_workers(self) -> None:
+        for pid in filter(is_worker, children(self.client.process.pid)):
             self.peaks.look("worker", pid)
 
     def _measured(self) -> dict[str, float]:

@@ -55,6 +55,14 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def is_worker(pid: int) -> bool:
+    """Whether a server's child is a worker by now: one that was only just forked is still the server's image."""
+    try:
+        return b"_kernel_ls_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def kill(pid: int) -> bool:
     """Send SIGKILL; whether there was such a process."""
     try:

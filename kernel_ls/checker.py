@@ -526,7 +526,7 @@ def _status(
     results: list[CompileResult] = [t.best.result for t in trials]
     if any(r.status is Status.CRASHED for r in results):
         return "crashed"
-    if any(r.status is Status.TIMEOUT for r in results):
+    if any(r.status is Status.TIMEOUT or r.truncated for r in results):
         return "timeout"
     if any(f.severity is not Severity.INFO for f in findings):
         return "findings"

@@ -2,17 +2,22 @@
 
 A full collection stops every thread for as long as it takes to look at every object, 60 to 80 ms with a large file's syntax
 trees in memory: longer than a hover may take. So the server keeps full collections from coming by themselves, and has one
-made when the client has been silent for a while, or after many checks without such a pause.
+made when the client has been silent for a while, or after many checks, or much that was taken, without such a pause.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import os
+from pathlib import Path
 
 _PAUSE_SECONDS = 1.5
 _MOST_CHECKS = 60
 """Checks after which garbage is collected although the client was never silent for long."""
+
+_GROWTH = 32 << 20
+"""Bytes that the process may grow by before garbage is collected although the client was never silent for long."""
 
 _NEVER = 1_000_000
 
@@ -27,6 +32,8 @@ class Collector:
         gc.set_threshold(5_000, 20, _NEVER)
         self._timer: asyncio.TimerHandle | None = None
         self._checks = 0
+        self._least = resident_bytes()
+        """Resident memory after the last collection."""
 
     def touched(self) -> None:
         """The client said something: wait for its next pause."""
@@ -37,10 +44,20 @@ class Collector:
     def checked(self) -> None:
         """A check has ended, which leaves an earlier text's trees behind."""
         self._checks += 1
-        if self._checks >= _MOST_CHECKS:
+        if self._checks >= _MOST_CHECKS or resident_bytes() > self._least + _GROWTH:
             self._collect()
 
     def _collect(self) -> None:
         if self._checks:
             self._checks = 0
             gc.collect()
+            self._least = resident_bytes()
+
+
+def resident_bytes(pid: int | None = None) -> int:
+    """Resident memory of a process, by default this one; 0 where the system does not say, or the process has ended."""
+    try:
+        statm = Path(f"/proc/{pid or 'self'}/statm").read_bytes()
+        return int(statm.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0

@@ -119,8 +119,11 @@ class ResultCache:
         return row[0] if row is not None else None
 
     def put(self, key: str, result: CompileResult) -> None:
-        """Keep a result. One that says nothing about the job (a crash, a timeout) is not kept."""
-        if result.status is not Status.DONE:
+        """Keep a result. One that says nothing about the job (a crash, a timeout) is not kept.
+
+        Nor is one whose generation was cut short: another time the machine may be quicker.
+        """
+        if result.status is not Status.DONE or result.truncated:
             return
         self._store(key, zlib.compress(json.dumps(encode_result(result), separators=(",", ":")).encode(), 1))
 

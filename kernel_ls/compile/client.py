@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,11 @@ from kernel_ls.model import CompileResult, Job, Json, Status
 
 StateKind = Literal["starting", "ready", "busy", "restarting", "no-triton", "failed", "stopped"]
 T = TypeVar("T")
+
+_LOOK_SECONDS = 0.1
+"""How often a worker's memory is looked at during a job."""
+
+_MOST_MEMORY = 8 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,8 @@ class WorkerCompiler:
         start_deadline: seconds for a worker's start, the import of Triton included.
         grace: seconds beyond a job's own budget after which it is killed.
         cancel_grace: seconds that a cancelled job gets to end by itself, which saves a restart.
-        memory_limit: ceiling in bytes on a worker's memory, 0 for none; a job that runs into it fails alone.
+        memory_limit: ceiling in bytes on a worker's memory, 0 for none; a job that runs into it fails alone. By default
+            half of what the machine has, and no more than 8 GiB.
         recycle_bytes: a worker whose resident memory is above this after a job is replaced by a fresh one.
         retry_after: seconds after a failed start before the next is tried; until then the failure is the answer.
         variables: further environment variables for the worker.
@@ -94,8 +101,8 @@ class WorkerCompiler:
         start_deadline: float = 30.0,
         grace: float = 2.0,
         cancel_grace: float = 0.25,
-        memory_limit: int = 8 << 30,
-        recycle_bytes: int = 1 << 30,
+        memory_limit: int | None = None,
+        recycle_bytes: int = 400 << 20,
         retry_after: float = 5.0,
         variables: Mapping[str, str] | None = None,
     ) -> None:
@@ -104,7 +111,7 @@ class WorkerCompiler:
         self._start_deadline = start_deadline
         self._grace = grace
         self._cancel_grace = cancel_grace
-        self._memory_limit = memory_limit
+        self._memory_limit = _half_of_memory() if memory_limit is None else memory_limit
         self._recycle_bytes = recycle_bytes
         self._retry_after = retry_after
         self._variables = dict(variables or {})
@@ -247,6 +254,8 @@ class WorkerCompiler:
             except _Abandoned:
                 await self._discard("stopped a superseded job")
                 return CompileResult(Status.CRASHED, message="the job was given up")
+            except _TooLarge:
+                return await self._too_large("stopped a job that took all memory")
             except asyncio.TimeoutError:
                 await self._discard(f"stopped a job after {deadline:g} s")
                 message = f"the code generator did not end within {deadline:g} s and was stopped"
@@ -273,11 +282,15 @@ class WorkerCompiler:
     async def _failed(self, error: RequestFailed) -> CompileResult:
         if error.kind == "memory":
             # What was allocated when the ceiling was met may never be given back.
-            await self._discard(error.text)
-            limit = f"{self._memory_limit >> 20} MiB"
-            return CompileResult(Status.CRASHED, message=f"the code generator needed more than {limit} of memory")
+            return await self._too_large(error.text)
         self._enter("ready")
         return CompileResult(Status.CRASHED, message=f"internal error of the worker: {error.text}")
+
+    async def _too_large(self, why: str) -> CompileResult:
+        await self._discard(why)
+        limit = f"{self._memory_limit >> 20} MiB"
+        message = f"the code generator needed more than {limit} of memory and was stopped"
+        return CompileResult(Status.CRASHED, message=message)
 
     async def _api(self, abandoned: asyncio.Event) -> Json:
         worker = await self._ready()
@@ -308,7 +321,10 @@ class WorkerCompiler:
         request = asyncio.ensure_future(worker.request(method, params, deadline))
         given_up = asyncio.ensure_future(abandoned.wait())
         try:
-            await asyncio.wait((request, given_up), return_when=asyncio.FIRST_COMPLETED)
+            while not request.done() and not given_up.done():
+                await asyncio.wait((request, given_up), timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if not request.done() and 0 < self._memory_limit < worker.memory:
+                    raise _TooLarge
             if not request.done():
                 await asyncio.wait((request,), timeout=self._cancel_grace)
             if not request.done():
@@ -367,14 +383,18 @@ class WorkerCompiler:
         self._enter("ready")
         return worker
 
-    async def _start(self) -> WorkerProcess:
+    def _insist_on_open(self) -> None:
         if self._closed:
             raise WorkerError("the compiler was closed")
+
+    async def _start(self) -> WorkerProcess:
+        self._insist_on_open()
         start = WorkerProcess.start(
             self._python,
             cache_dir=self._cache_dir,
             deadline=self._start_deadline,
-            memory_limit=self._memory_limit,
+            # Beyond what is watched for, since what the system refuses ends in a crash more often than in an error.
+            memory_limit=self._memory_limit * 5 // 4,
             environment=self._variables,
         )
         self._starting = asyncio.ensure_future(start)
@@ -404,8 +424,19 @@ class WorkerCompiler:
             self._enter("restarting", f"the idle worker {describe_exit(returncode)}")
 
 
+class _TooLarge(Exception):
+    """The worker has grown beyond its ceiling during a request."""
+
+
 class _Abandoned(Exception):
     """The caller of a request is gone, and the request did not end within its grace."""
+
+
+def _half_of_memory() -> int:
+    try:
+        return min(_MOST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    except (ValueError, OSError, AttributeError):
+        return _MOST_MEMORY
 
 
 def crash_message(crash: WorkerCrashed) -> str:

@@ -35,8 +35,8 @@ class CompilerTimeout(Rule):
     priority = 5
 
     def inspect(self, result: CompileResult, context: RuleContext) -> Iterable[Match]:
-        if result.status is Status.TIMEOUT:
-            said = " ".join(result.message.split()).rstrip(".")
+        if result.status is Status.TIMEOUT or result.truncated:
+            said = " ".join((result.message or result.truncated).split()).rstrip(".")
             yield Match(
                 kernel_head(context),
                 f"Triton takes too long to generate this kernel{': ' + said if said else ''}. Look for unrolled loops.",

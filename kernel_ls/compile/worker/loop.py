@@ -113,7 +113,8 @@ class Worker:
 
             if getattr(triton, "__file__", None) is None:
                 raise self._namespace(triton)
-            import triton.compiler  # noqa: PLC0415
+            # With all that a job needs, so that what is broken is told now and not taken for a fault of a kernel.
+            import triton.compiler.code_generator  # noqa: PLC0415
             import triton.language  # noqa: PLC0415
         except ModuleNotFoundError as error:
             if error.name == "triton":
@@ -126,7 +127,7 @@ class Worker:
             raise self._broken(error) from error
         except RequestError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._broken(error) from error
         self._triton = triton
         return triton

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,6 @@ RESULT = CompileResult(
     reached={"user:k": [[1, 2]]},
     ttir="module {}",
     seconds=0.5,
-    truncated="budget",
 )
 
 
@@ -52,6 +52,13 @@ def test_the_key_tells_jobs_and_tritons_apart(tmp_path: Path) -> None:
 def test_what_says_nothing_about_the_job_is_not_kept(tmp_path: Path, status: Status) -> None:
     cache = ResultCache(tmp_path)
     cache.put("key", CompileResult(status))
+    assert cache.get("key") is None
+
+
+def test_what_was_cut_short_is_not_kept(tmp_path: Path) -> None:
+    """Another time the machine may be quicker."""
+    cache = ResultCache(tmp_path)
+    cache.put("key", replace(RESULT, truncated="budget"))
     assert cache.get("key") is None
 
 
