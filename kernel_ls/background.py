@@ -156,6 +156,8 @@ class Background:
         self._project.drop(path)
         self._checked.discard(path)
         self._tell(self._project.outdated(path))
+        # It may have been saved while it was open, which nobody has looked at on disk.
+        self._learn_again()
 
     def touch(self, paths: Iterable[str]) -> None:
         """See `session.Engine`."""
@@ -163,6 +165,9 @@ class Background:
 
     def _touch(self, paths: list[str]) -> None:
         self._project.touch(paths)
+        self._learn_again()
+
+    def _learn_again(self) -> None:
         # What changes while the folder is looked through is looked at again after it.
         self._stale = True
         if self._learning is not None and self._learning.done():
