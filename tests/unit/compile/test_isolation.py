@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import site
 import sqlite3
-import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from installations import linked_installation, replace, script
 
 from kernel_ls.compile.cache import ResultCache
 from kernel_ls.compile.client import WorkerCompiler, WorkerState
@@ -25,12 +23,6 @@ from kernel_ls.settings import Settings
 
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 FINE = HEAD + "@triton.jit\ndef fine(x_ptr, B: tl.constexpr):\n    tl.store(x_ptr + tl.arange(0, B), nothing)\n"
-
-
-def _script(path: Path, text: str) -> str:
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
 
 
 @pytest_asyncio.fixture
@@ -120,18 +112,7 @@ async def test_what_a_kernel_prints_breaks_no_frame(checked) -> None:
 @pytest.fixture
 def installation(tmp_path: Path) -> tuple[str, Path]:
     """An interpreter whose Triton is a copy of links to the real one's files: a test may break or replace any of them."""
-    real = next(Path(p) / "triton" for p in site.getsitepackages() if (Path(p) / "triton").is_dir())
-    copy = tmp_path / "site" / "triton"
-    shutil.copytree(real, copy, copy_function=os.link, ignore=shutil.ignore_patterns("__pycache__", "bin", "include"))
-    paths = os.pathsep.join([str(tmp_path / "site"), *site.getsitepackages()])
-    return _script(tmp_path / "python", f'PYTHONPATH="{paths}" exec "{sys.executable}" -B "$@"'), copy
-
-
-def _replace(file: Path, content: str | bytes) -> None:
-    # Beside and moved: the links lead to the real files, which stay as they are.
-    beside = file.with_name(file.name + ".new")
-    beside.write_bytes(content.encode() if isinstance(content, str) else content)
-    beside.replace(file)
+    return linked_installation(tmp_path)
 
 
 async def _project(folder: Path, python: str) -> Project:
@@ -167,17 +148,17 @@ async def test_an_installation_that_breaks_under_a_running_server_is_told_and_it
         if content is None:
             (triton / file).unlink()
         else:
-            _replace(triton / file, content)
+            replace(triton / file, content)
         # As an installer does: the package's own file is among those that are written.
-        _replace(triton / "__init__.py", (triton / "__init__.py").read_bytes())
+        replace(triton / "__init__.py", (triton / "__init__.py").read_bytes())
         report = await project.check(path)
         assert [kernel.status for kernel in report.kernels] == ["unknown"]
         assert project.state.kind in ("failed", "no-triton")
         assert said in project.state.message
         assert project.state.next_step
         assert "Triton was replaced" in [state.message for state in states]
-        _replace(triton / file, kept)
-        _replace(triton / "__init__.py", (triton / "__init__.py").read_bytes())
+        replace(triton / file, kept)
+        replace(triton / "__init__.py", (triton / "__init__.py").read_bytes())
         assert codes(await project.check(path)) == ["undefined-name"]
         assert project.state.kind == "ready"
     finally:
@@ -195,9 +176,9 @@ async def test_an_upgraded_triton_is_the_one_that_answers_and_whose_interface_is
         before = project.environment
         assert before is not None
         text = (triton / "__init__.py").read_text()
-        _replace(triton / "__init__.py", text.replace(before.triton, "3.5.99"))
+        replace(triton / "__init__.py", text.replace(before.triton, "3.5.99"))
         language = (triton / "language" / "__init__.py").read_text()
-        _replace(triton / "language" / "__init__.py", language + "\nnothing = float32\n")
+        replace(triton / "language" / "__init__.py", language + "\nnothing = float32\n")
         (tmp_path / "work" / "kernel.py").write_text(FINE.replace("nothing", "tl.zeros([B], tl.nothing)"))
         assert codes(await project.check(path)) == []
         assert project.environment is not None
@@ -208,7 +189,7 @@ async def test_an_upgraded_triton_is_the_one_that_answers_and_whose_interface_is
 
 async def test_an_interpreter_that_goes_under_a_running_server_is_told_and_its_return_seen(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    python = _script(tmp_path / "bin" / "python", f'exec "{sys.executable}" "$@"')
+    python = script(tmp_path / "bin" / "python", f'exec "{sys.executable}" "$@"')
     project = await _project(tmp_path, python)
     path = str(tmp_path / "work" / "kernel.py")
     try:
@@ -230,7 +211,7 @@ async def test_an_interpreter_that_goes_under_a_running_server_is_told_and_its_r
 async def test_a_worker_that_starts_slowly_is_waited_for(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    python = _script(tmp_path / "python", f'read _ < "{gate}"\nexec "{sys.executable}" "$@"')
+    python = script(tmp_path / "python", f'read _ < "{gate}"\nexec "{sys.executable}" "$@"')
     compiler = WorkerCompiler(python, cache_dir=tmp_path / "cache")
     seen: asyncio.Queue[WorkerState] = asyncio.Queue()
     compiler.on_state(seen.put_nowait)
