@@ -678,6 +678,10 @@ class Session:
             folder.retry = None
             if self._folders.get(folder.path) is folder and folder.engine.state.kind in _UNUSABLE:
                 self._try_again(folder, min(2 * delay, _LONGEST_RETRY_SECONDS))
+                # By itself: the checks may all be answered by a cache, and the failure would be shown for good.
+                task = self._scheduler.spawn(folder.engine.restart())
+                self._asides.add(task)
+                task.add_done_callback(self._asides.discard)
                 for document in self._documents.values():
                     if document.folder == folder.path:
                         self._request(document, delay=0.0, own=False)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -203,6 +203,12 @@ class Live:
             os.kill(pid, signal.SIGKILL)
 
     # ------------------------------------------------------------------------------------------ what is shown
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for something that the session says."""
+        while not holds():
+            self.screen.said.clear()
+            await self.screen.said.wait()
 
     async def settled(self) -> None:
         """Wait until nothing is to be checked or learned any more."""

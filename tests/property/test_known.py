@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -75,6 +76,22 @@ async def test_an_unsaved_file_of_a_new_name_is_found_by_who_imports_it(live: Li
     await same(live)
     live.close("helpers.py")
     await same(live)
+
+
+async def test_a_failure_that_is_over_is_not_shown_for_good_where_a_cache_answers(live: Live) -> None:
+    """Nothing that is checked afterwards needs a worker."""
+    live.open("kernels.py")
+    await live.settled()
+    assert live.engine is not None
+    worker = live.engine._project._workers[0]
+
+    async def fail() -> None:
+        await worker._discard("killed")
+        worker._enter("failed", "it did not start")
+
+    await live.engine._do(fail())
+    await asyncio.wait_for(live.until(lambda: live.screen.states[-1][0] == "failed"), 10)
+    await asyncio.wait_for(live.until(lambda: live.screen.states[-1][0] == "ready"), 30)
 
 
 async def test_a_worker_that_dies_at_any_time_costs_nothing(live: Live) -> None:

@@ -331,6 +331,7 @@ async def test_a_compiler_that_cannot_be_used_is_tried_again_less_and_less_often
         if len(bench.engine.started) > before:
             tries.append(round(bench.clock.time))
     assert tries == [6, 18, 42, 90, 150]
+    assert bench.engine.restarts == 5, "whether or not a check would need the compiler"
     bench.engine.enter(WorkerState("ready"))
     bench.clock.move(1000.0)
     await bench.settle()
