@@ -48,6 +48,9 @@ def check(job: Mapping[str, Any]) -> dict[str, Any]:
         ttir = _generate(built, job, recorder)
     except (Halted, Stopped, Poisoned):
         pass
+    except MemoryError:
+        # Of the machine, not of the kernel: the loop says so, and nothing of it is kept as a result.
+        raise
     except Exception as error:
         _setup_fault(job, recorder, error)
     finally:

@@ -206,6 +206,9 @@ def _read_frames(channel: Channel, requests: queue.SimpleQueue[Any]) -> None:
         except BadFrame as error:
             requests.put(error)
             continue
+        except MemoryError:
+            requests.put(BadFrame("a frame was too large for the memory that is left"))
+            continue
         except (OSError, ValueError):
             frame = None
         requests.put(frame)
