@@ -100,6 +100,10 @@ class Attempt:
             return False
         return any(first <= span.line <= last for first, last in self.result.reached.get(span.unit, ()))
 
+    def generates(self, span: UnitSpan | None) -> bool:
+        """Whether this attempt generated the statement at `span`, be it from values that a fault has made doubtful."""
+        return span is None or any(a <= span.line <= b for a, b in self.result.reached.get(span.unit, ()))
+
     def shows(self, identity: tuple[str, str, int, int]) -> bool:
         """Whether this attempt showed that finding."""
         return any(s.identity == identity for s in self.shown)
@@ -180,6 +184,7 @@ def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
     """
     if len(case.shown.hangs_on) > _MOST_GUESSES:
         return False
+    span = case.shown.span
     # Variants are compiled once, with the guesses that their model ended with.
     for trial in [t for t in case.trials if t.tier == 1] or case.trials:
         rivals = [a for a in trial.attempts if a.result.status is Status.DONE and a is not trial.best]
@@ -187,7 +192,10 @@ def _robust(case: _Case, identity: tuple[str, str, int, int]) -> bool:
             not trial.conclusive
             or not rivals
             or any(
-                a.badness <= trial.best.badness and a.reaches(case.shown.span) for a in rivals if not a.shows(identity)
+                a.badness <= trial.best.badness
+                and (a.reaches(span) or (a.generates(span) and not trial.best.reaches(span)))
+                for a in rivals
+                if not a.shows(identity)
             )
         ):
             return False

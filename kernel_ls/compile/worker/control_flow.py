@@ -14,10 +14,10 @@ from typing import Any
 from triton.compiler import code_generator
 from triton.language import core
 
-from . import carries, facts, spans, typetext, versions
+from . import carries, doubts, facts, spans, typetext, versions
 from .names import NameGenerator
 from .regions import Region
-from .unknown import UNKNOWN
+from .unknown import UNKNOWN, doubt_of
 
 StockReturnChecker = code_generator.ContainsReturnChecker
 _RETURN_IN_LOOP = "Cannot have `return` statements inside `while` or `for` statements in triton."
@@ -51,6 +51,8 @@ class ControlFlowGenerator(NameGenerator):
         finally:
             del self.regions[self.regions.index(region) :]
         self.after_loop &= region.marks
+        for name, doubt in region.doubted.items():
+            doubts.stain(self.lscope.get(name), doubt)
         for name in region.unknown:
             self.forget(name)
         for name, value in region.settled.items():
@@ -72,6 +74,7 @@ class ControlFlowGenerator(NameGenerator):
                 self.forget(name)
                 return
             self.lscope[name] = core.tensor(handle, value.type)
+            doubts.stain(self.lscope[name], doubt_of(value))
         self.local_defs.pop(name, None)
 
     def visit_then_else_blocks(self, node: Any, liveins: Any, *args: Any, **kwargs: Any) -> Any:
@@ -137,6 +140,8 @@ class ControlFlowGenerator(NameGenerator):
         inner = getattr(value, "condition", value)
         if not isinstance(inner, core.tensor):
             return value
+        if doubt_of(inner):
+            return core.tensor(self.builder.get_int1(True), core.int1)
         block = inner.type.is_block()
         if not block and (inner.type == core.int1 or versions.while_takes_integers()):
             return value
@@ -204,6 +209,8 @@ class ControlFlowGenerator(NameGenerator):
             return None
         if versions.returns_are_settled_at_the_end():
             result = super().visit_Return(node)
+            if self._returns_doubt(node):
+                return result
             self.returned.append((spans.of(self.unit, node), typetext.describe(self.return_vals[-1])))
             return result
         try:
@@ -218,8 +225,16 @@ class ControlFlowGenerator(NameGenerator):
                     "in_loop": False,
                 }
             raise
-        self.returned.append((spans.of(self.unit, node), self._return_kind(node)))
+        if not self._returns_doubt(node):
+            self.returned.append((spans.of(self.unit, node), self._return_kind(node)))
         return result
+
+    def _returns_doubt(self, node: ast.Return) -> bool:
+        """Whether what is returned is partly a guess: then a call of the function has no value."""
+        if node.value is None or not doubt_of(self.values.get(facts.place(node.value))):
+            return False
+        self.return_lost = True
+        return True
 
     def _return_kind(self, node: ast.Return) -> str:
         if node.value is None:

@@ -13,6 +13,7 @@ from typing import Any
 from triton.language import core
 
 from . import quicker, spans, typetext
+from .unknown import doubt_of
 
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
@@ -82,7 +83,7 @@ def operands(generator: Any, node: ast.AST) -> list[dict[str, Any]]:
         if not spans.has_place(child):
             continue
         key = place(child)
-        evaluated = key in generator.values
+        evaluated = key in generator.values and not doubt_of(generator.values[key])
         value = generator.values.get(key)
         origin = generator.origins.get(child.id) if isinstance(child, ast.Name) else None
         found.append(

@@ -16,7 +16,8 @@ from typing import Any
 import triton.language as tl
 from triton.language import core
 
-from . import facts, reports, spans
+from . import doubts, facts, reports, spans
+from .given import Body, Given
 from .unknown import UNKNOWN, Poisoned
 
 NOTHING = object()
@@ -38,14 +39,6 @@ _OPTION = re.compile("|".join(pattern.pattern for pattern, _ in _OPTIONS), re.IG
 _DOTS = re.compile(r"(?:^|\.)dot$")
 
 
-class Given(ast.expr):
-    """An expression that was evaluated already."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.value = value
-
-
 def nearest(name: str, names: Iterable[str]) -> str:
     """The only name that another is surely a misspelling of, or an empty string."""
     found = difflib.get_close_matches(name, [n for n in names if n != name], n=2, cutoff=0.75)
@@ -64,22 +57,42 @@ def name(generator: Any, wanted: str) -> Any:
     return getattr(tl, _BUILTINS.get(wanted, ""), NOTHING)
 
 
+def is_stand_in(generator: Any, node: ast.expr) -> bool:
+    """Whether a call is one of Python's `sorted`, which has the function of Triton's in its place and keeps a type."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1:
+        return False
+    called = node.func.id
+    return called == "sorted" and called not in generator.lscope and called not in generator.gscope
+
+
 def value(generator: Any, node: ast.AST, error: BaseException) -> Any:
     """What stands in for an expression whose own evaluation raised an exception, or NOTHING."""
     cause = reports.innermost(error)
-    if isinstance(cause, Poisoned) or not spans.has_place(node):
+    if not spans.has_place(node):
         return NOTHING
+    try:
+        found = NOTHING if isinstance(cause, Poisoned) else _surely(generator, node, cause)
+        if found is NOTHING:
+            found = doubts.partly(generator, node, error)
+    except Exception:
+        # A guess that fails is no guess; the fault is reported without it.
+        return NOTHING
+    return NOTHING if found is UNKNOWN else found
+
+
+def _surely(generator: Any, node: ast.AST, cause: BaseException) -> Any:
     try:
         if isinstance(node, ast.Attribute) and isinstance(cause, AttributeError):
             return _attribute(generator, node, cause)
         if isinstance(node, ast.Call):
             return _call(generator, node, reports.text_of(cause))
+        if isinstance(node, ast.Lambda):
+            return NOTHING if ast.unparse(node.args) else Body(node.body)
         if isinstance(node, ast.BinOp):
             return _operation(generator, node)
         if isinstance(node, ast.IfExp) and isinstance(cause, AssertionError):
             return _either(generator, node)
     except Exception:
-        # A guess that fails is no guess; the fault is reported without it.
         return NOTHING
     return NOTHING
 

@@ -43,6 +43,8 @@ class Recorder:
         self.faults: list[dict[str, Any]] = []
         self.notes: list[dict[str, Any]] = []
         self.truncated = ""
+        self.doubting = False
+        """Whether there is a value of which something is only guessed (doubts.py)."""
         self._seen_faults: set[tuple[Any, ...]] = set()
         self._seen_notes: set[tuple[Any, ...]] = set()
         self._types: dict[str, dict[tuple[int, int, int, int], dict[str, None]]] = {}

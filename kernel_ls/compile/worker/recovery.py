@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import inspect
 import io
 import types
 from collections.abc import Callable, Iterator
@@ -20,19 +19,20 @@ from triton.compiler import code_generator
 from triton.compiler.errors import UnsupportedLanguageConstruct
 from triton.language import core
 
-from . import evaluation, facts, functions, guesses, references, regions, reports, spans, typetext, versions
-from .control_flow import ControlFlowGenerator, ReturnChecker, StockReturnChecker
-from .guesses import Given
+from . import doubts, evaluation, facts, functions, guesses, references, regions, reports, spans, typetext, versions
+from .control_flow import ReturnChecker, StockReturnChecker
+from .given import Body, Given
+from .parts import PartsGenerator
 from .recorder import Halted, Recorder
 from .tracking import Stock
-from .unknown import UNKNOWN, FaultedType, Poisoned
+from .unknown import UNKNOWN, FaultedType, Poisoned, doubt_of
 
-_NOT_ALL_EVALUATED = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_MADE_OF_PARTS = (ast.BinOp, ast.Compare, ast.UnaryOp, ast.BoolOp, ast.Call, ast.Subscript, ast.Attribute, ast.IfExp)
 _DEEPEST = 60
 """Nested calls of jit functions that are followed; Triton itself ends in Python's own limit at about this depth."""
 
 
-class RecoveringGenerator(ControlFlowGenerator):
+class RecoveringGenerator(PartsGenerator):
     """See the module's docstring."""
 
     # ---------------------------------------------------------------------------------------- statements
@@ -83,101 +83,13 @@ class RecoveringGenerator(ControlFlowGenerator):
         if isinstance(statement, ast.For) and self._generate_over_other_bounds(statement, point):
             return
         if poisoned:
-            self._look_at_parts(statement)
+            self.look_at_parts(statement)
         else:
-            self._look_at_other_names(statement)
+            self.look_at_other_names(statement)
         if isinstance(statement, ast.If) and self._generate_under_other_test(statement, point, poisoned):
             return
         for name in spans.stored_names(statement):
             self.forget(name)
-
-    def _look_at_other_names(self, statement: Any) -> None:
-        """A statement that failed early may read other names that are wrong by themselves."""
-        value = getattr(statement, "value", None)
-        if not isinstance(value, ast.expr) or any(isinstance(n, _NOT_ALL_EVALUATED) for n in ast.walk(value)):
-            return
-        for name in (n for n in ast.walk(value) if isinstance(n, ast.Name)):
-            if facts.place(name) not in self.values:
-                with contextlib.suppress(Exception):
-                    self.visit(name)
-
-    def _look_at_parts(self, statement: Any) -> None:
-        """A statement that reads what has no value may have parts that do not, and these may be wrong by themselves."""
-        point = self._get_insertion_point_and_loc()
-        for field in ("value", "test", "iter"):
-            part = getattr(statement, field, None)
-            if isinstance(part, ast.expr):
-                self._look_at_part(statement, part)
-                self._set_insertion_point_and_loc(*point)
-
-    def _look_at_part(self, statement: Any, node: ast.expr) -> None:
-        before = len(self.scf_stack), len(self.regions), len(self.nodes), self.cur_node
-        try:
-            self.visit(node)
-            return
-        except Exception as error:
-            trail = self._trail if self._seen is error else ()
-            poisoned = isinstance(reports.innermost(error), Poisoned)
-            reports.report(self, error, statement, trail)
-            self._seen, self._trail = None, ()
-        del self.scf_stack[before[0] :], self.regions[before[1] :], self.nodes[before[2] :]
-        self.cur_node = before[3]
-        if not poisoned:
-            return
-        if isinstance(node, ast.IfExp):
-            self._look_at_part(statement, node.test)
-        elif isinstance(node, ast.BoolOp):
-            self._look_at_part(statement, node.values[0])
-        elif not isinstance(node, _NOT_ALL_EVALUATED):
-            for child in ast.iter_child_nodes(node):
-                inner = child.value if isinstance(child, ast.keyword) else child
-                if isinstance(inner, ast.expr) and spans.has_place(inner):
-                    self._look_at_part(statement, inner)
-            if isinstance(node, ast.Call):
-                self._look_at_call(statement, node)
-            elif isinstance(node, (ast.BinOp, ast.Compare)):
-                self._look_at_operation(statement, node)
-
-    def _look_at_operation(self, statement: Any, node: Any) -> None:
-        """Whether an operator some of whose operands have no value is there at all, and takes what is known of them."""
-        for again in guesses.operations(self, node):
-            try:
-                self.visit(again)
-            except Exception as error:
-                reports.report(self, error, statement, self._trail if self._seen is error else ())
-                self._seen, self._trail = None, ()
-                return
-
-    def _look_at_call(self, statement: Any, node: ast.Call) -> None:
-        """Whether a call of Triton's some of whose arguments have no value could be bound at all."""
-        function = core._unwrap_if_constexpr(self.values.get(facts.place(node.func)))
-        spread = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
-        if function is None or spread or not core.is_builtin(function):
-            return
-        internal = {"_semantic", "_generator", "_builder"}
-        try:
-            parameters = inspect.signature(function)
-            taken = {n for n, p in parameters.parameters.items() if n in internal and p.default is p.empty}
-            parameters.bind(*node.args, **{str(k.arg): k for k in node.keywords}, **dict.fromkeys(taken))
-        except TypeError as error:
-            given = facts.basic(self, node, "expression", statement)
-            given.update(facts.meant(self, node, error))
-            if given.get("candidates") == []:
-                return  # not misspelt: the version that the call is meant for has it
-            text = f"{getattr(function, '__name__', '')}() {error}"
-            self.rec.fault(spans.of(str(self.unit), node), "TypeError", text, "Call", given)
-            return
-        except ValueError:
-            return
-        for call, about in guesses.accesses(self, node, function):
-            try:
-                self.visit(call)
-            except Exception as error:
-                trail = self._trail if self._seen is error else ()
-                self._seen, self._trail = None, ()
-                if about.search(reports.text_of(reports.innermost(error))):
-                    reports.report(self, error, statement, trail)
-                    return
 
     def _generate_under_other_test(self, statement: ast.If, point: Any, poisoned: bool) -> bool:
         """An `if` whose test is a block or has no value is generated under another, so that its arms are checked."""
@@ -188,7 +100,8 @@ class RecoveringGenerator(ControlFlowGenerator):
             lost = {
                 n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name) and self.lscope.get(n.id) is UNKNOWN
             }
-            if not lost or lost & self._declared_constants():
+            doubtful = doubt_of(self.values.get(facts.place(statement.test)))
+            if not (lost or doubtful) or lost & self._declared_constants():
                 return False
         else:
             test = self.values.get(facts.place(statement.test))
@@ -252,8 +165,15 @@ class RecoveringGenerator(ControlFlowGenerator):
         except Exception as error:
             if error is not self._seen:
                 self._seen, self._trail = error, tuple(self.nodes)
-            value = self._instead(node, error)
+                if self.rec.doubting and doubts.excuses(self, node, error):
+                    self._seen = Poisoned()
+            if spans.has_place(node):
+                self.values.pop(facts.place(node), None)
+            excused = self._seen if isinstance(self._seen, Poisoned) and self._seen is not error else None
+            value = self._instead(node, excused or error)
             if value is guesses.NOTHING:
+                if excused is not None:
+                    raise excused from None
                 raise
         finally:
             if self.nodes and self.nodes[-1] is node:
@@ -262,9 +182,19 @@ class RecoveringGenerator(ControlFlowGenerator):
 
     def _instead(self, node: Any, error: Exception) -> Any:
         """What stands in for an expression whose own evaluation failed; the fault is recorded if there is such a value."""
-        if not isinstance(node, ast.expr) or not self._trail or self._trail[-1] is not node or not self.statements:
+        if not isinstance(node, ast.expr) or not self._trail or not self.statements:
             return guesses.NOTHING
+        if self._trail[-1] is not node and not isinstance(reports.innermost(error), Poisoned):
+            return guesses.NOTHING
+        if isinstance(node, ast.BinOp) and not spans.has_place(node):
+            written = next((n for n in reversed(self.nodes[:-1]) if spans.has_place(n)), None)
+            if isinstance(written, ast.AugAssign):
+                ast.copy_location(node, written)  # what Triton makes of `x += y`
         trail = self._trail
+        if guesses.is_stand_in(self, node):
+            # The name was the fault. What it would do with these arguments is not what the author said.
+            self._seen, self._trail = None, ()
+            return self.values.get(facts.place(node.args[0]), guesses.NOTHING)
         value = guesses.value(self, node, error)
         if value is not guesses.NOTHING:
             reports.report(self, error, self.statements[-1], trail)
@@ -276,10 +206,12 @@ class RecoveringGenerator(ControlFlowGenerator):
     def _evaluated(self, node: Any, value: Any) -> Any:
         if value is UNKNOWN:
             raise Poisoned
+        if self.rec.doubting and isinstance(node, _MADE_OF_PARTS):
+            value = doubts.inherit(self, node, value)
         if spans.has_place(node) and not isinstance(getattr(node, "ctx", None), ast.Store):
             place = facts.place(node)
             self.values[place] = value
-            if self.rec.wants_types:
+            if self.rec.wants_types and not (self.rec.doubting and doubt_of(value)):
                 self.rec.type(str(self.unit), place, typetext.describe(value))
             region = self.regions[-1] if self.regions else None
             if region is not None and isinstance(region.node, ast.While) and node is region.node.test:
@@ -413,6 +345,8 @@ class RecoveringGenerator(ControlFlowGenerator):
         site: Any = next((n for n in reversed(self.nodes) if isinstance(n, ast.Call) and spans.has_place(n)), None)
         site = site or next((n for n in reversed(self.nodes) if spans.has_place(n)), self.function)
         args = list(args)  # Gluon passes an iterator
+        if self.rec.doubting and self.rec.unit_of(fn) and any(map(doubt_of, (*args, *dict(kwargs).values()))):
+            raise Poisoned  # an instance of the helper that no one may call
         problems = facts.binding_problems(fn, args, dict(kwargs))
         if problems is not None:
             unit = self.rec.unit_of(fn)
@@ -430,6 +364,8 @@ class RecoveringGenerator(ControlFlowGenerator):
             self.rec.path.pop()
 
     def call_Function(self, node: Any, fn: Any, args: Any, kws: Any) -> Any:
+        if isinstance(fn, Body):
+            return self.visit(fn.expression)
         if self.unit is None or not isinstance(fn, types.FunctionType) or self.rec.unit_of(fn) is None:
             return super().call_Function(node, fn, args, kws)
         # An undecorated function of the program: reading its name was the fault. Its value goes on as if it had been a
@@ -500,6 +436,7 @@ def installed(recorder: Recorder) -> Iterator[None]:
         {"rec": recorder, "statically_implemented_functions": static, "builtin_namespace": names},
     )
     stock_line = getattr(code_generator, "get_jit_fn_file_line", None)
+    stock_clone = getattr(code_generator, "_clone_triton_value", None)
 
     def line_of(function: Any) -> tuple[str, int]:
         # Triton 3.3 asks `inspect` for the text of a function each time; a unit's text starts at its first line.
@@ -510,6 +447,8 @@ def installed(recorder: Recorder) -> Iterator[None]:
 
     code_generator.CodeGenerator = made
     code_generator.ContainsReturnChecker = ReturnChecker
+    if stock_clone is not None:
+        code_generator._clone_triton_value = doubts.cloning(stock_clone, recorder)
     if stock_line is not None:
         code_generator.get_jit_fn_file_line = line_of
     try:
@@ -517,5 +456,7 @@ def installed(recorder: Recorder) -> Iterator[None]:
     finally:
         code_generator.CodeGenerator = Stock
         code_generator.ContainsReturnChecker = StockReturnChecker
+        if stock_clone is not None:
+            code_generator._clone_triton_value = stock_clone
         if stock_line is not None:
             code_generator.get_jit_fn_file_line = stock_line

@@ -14,8 +14,8 @@ from typing import Any
 
 from triton.language import core
 
-from . import facts, spans, typetext, versions
-from .unknown import UNKNOWN
+from . import doubts, facts, spans, typetext, versions
+from .unknown import UNKNOWN, doubt_of
 
 
 class Region:
@@ -31,6 +31,7 @@ class Region:
         then: scope and definitions at the end of an `if`'s first arm.
         unknown: names that hold UNKNOWN after the region.
         settled: names that a fault gave a new type, with a value of it: what they hold after the region.
+        doubted: names that hold something that is guessed, with what of it is (doubts.py).
         origins, marks: where names were assigned, and loop variables that are dead, before the region.
     """
 
@@ -45,6 +46,7 @@ class Region:
         self.lost_in_then: set[str] = set()
         self.unknown: set[str] = set()
         self.settled: dict[str, Any] = {}
+        self.doubted: dict[str, int] = {}
         self.origins = dict(origins)
         self.marks = set(marks)
 
@@ -65,11 +67,23 @@ def begin(generator: Any, region: Region, statements: Any) -> None:
         generator.enter_loop(region, dict(generator.lscope), ())
     if region.liveins is None:
         return
+    if generator.rec.doubting and region.is_body(statements):
+        _carry_doubts(generator, region, region.liveins)
     if region.is_orelse(statements):
         generator.origins = dict(region.origins)
         generator.after_loop = set(region.marks)
     elif region.is_body(statements) and region.real:
         region.start = dict(generator.lscope)
+
+
+def _carry_doubts(generator: Any, region: Region, liveins: dict[str, Any]) -> None:
+    """What is doubtful before a region is so in it, where a loop has a value of its own for it, and after it."""
+    for name, live in liveins.items():
+        doubt = doubt_of(live)
+        if doubt:
+            region.doubted[name] = region.doubted.get(name, 0) | doubt
+            if generator.lscope.get(name) is not live:
+                doubts.stain(generator.lscope.get(name), doubt)
 
 
 def finish(generator: Any, region: Region, statements: Any) -> None:
@@ -118,7 +132,10 @@ def _finish_body(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
                 _put_back(generator, name, expected)
             elif value is not expected:
                 complaint = _loop_complaint(generator, name, value, live)
-                if complaint is not None:
+                if _doubted(region, name, value, live) and complaint is not None and not doubts.differ(value, live):
+                    region.doubted[name] = doubts.EITHER
+                    _put_back(generator, name, expected)
+                elif complaint is not None:
                     _loop_fault(generator, region, name, live, value, complaint)
                     region.settled[name] = _after_fault(live, value)
                     _put_back(generator, name, expected)
@@ -131,6 +148,16 @@ def _finish_body(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
             _put_back(generator, name, live)
 
 
+def _doubted(region: Region, name: str, *values: Any) -> int:
+    """What is guessed of the values that a name has on its ways through a region, which is kept for after it."""
+    found = 0
+    for value in values:
+        found |= doubt_of(value)
+    if found:
+        region.doubted[name] = region.doubted.get(name, 0) | found
+    return found
+
+
 def _after_fault(live: Any, value: Any) -> Any:
     """What a name holds after a loop that changed its type: the new type, which the obvious fix starts it with.
 
@@ -140,6 +167,15 @@ def _after_fault(live: Any, value: Any) -> Any:
         return value
     before, after = ([str(n) for n in getattr(v.type, "shape", ())] for v in (live, value))
     return value if before == after or not before or not after else UNKNOWN
+
+
+def _described(value: Any) -> str:
+    """A value's type, or what is certain of it."""
+    return (
+        typetext.describe(value)
+        if not isinstance(value, core.tensor) or not doubt_of(value)
+        else typetext.type_text(value.type.scalar)
+    )
 
 
 def _loop_complaint(generator: Any, name: str, value: Any, live: Any) -> str | None:
@@ -154,11 +190,11 @@ def _loop_fault(generator: Any, region: Region, name: str, live: Any, value: Any
     unit, node = generator.unit, region.node
     found = [spans.of(unit, n) for n in reversed(spans.assignments_of(name, node.body))]
     origin = region.origins.get(name)
-    final = typetext.describe(value)
+    final = _described(value)
     given = {
         **facts.basic(generator, node, "loop-carried"),
         "name": name,
-        "initial": typetext.describe(live),
+        "initial": _described(live),
         "final": final,
         "initial_span": origin[0] if origin is not None else None,
         "assign_spans": found,
@@ -207,6 +243,11 @@ def _finish_then(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
             _put_back(generator, name, live)
         elif name in region.settled:
             _put_back(generator, name, live)
+        elif at_once and not _unchanged(value, live) and _doubted(region, name, value, live):
+            if not _same(value, live):
+                if doubts.differ(value, live):
+                    _initial_fault(generator, region, name, live, value, "then")
+                _put_back(generator, name, live)
         elif at_once and not _unchanged(value, live) and not _same(value, live):
             _initial_fault(generator, region, name, live, value, "then")
             _put_back(generator, name, live)
@@ -225,18 +266,24 @@ def _finish_else(generator: Any, region: Region, liveins: dict[str, Any]) -> Non
         if name in region.unknown or name in region.settled:
             _put_back(generator, name, other)
         elif not _unchanged(value, other):
+            doubtful = _doubted(region, name, value, other, live)
             wrong = next((arm for arm, v in (("then", other), ("else", value)) if not _same(v, live)), None)
             if wrong is None:
                 merged.add(name)
                 continue
-            _initial_fault(generator, region, name, live, other if wrong == "then" else value, wrong, other, value)
+            if not doubtful or doubts.differ(other if wrong == "then" else value, live):
+                _initial_fault(generator, region, name, live, other if wrong == "then" else value, wrong, other, value)
             _put_back(generator, name, other)
     for name in sorted(then_defs.keys() & generator.local_defs.keys()):
         if name in merged:
             continue
         value, other = generator.local_defs[name], then_defs[name]
         complaint = _merge_complaint(name, other, value)
-        if complaint is not None:
+        doubtful = _doubted(region, name, value, other)
+        if complaint is not None and doubtful and not doubts.differ(value, other):
+            generator.local_defs.pop(name)
+            region.unknown.add(name)
+        elif complaint is not None:
             _branch_fault(generator, region, name, complaint, other, value, None)
             generator.local_defs.pop(name)
             region.unknown.add(name)
@@ -273,8 +320,8 @@ def _branch_fault(
     generator: Any, region: Region, name: str, text: str, then: Any, other: Any, initial: Any | None
 ) -> None:
     unit, node = generator.unit, region.node
-    if getattr(node, "_made_up", False):
-        return  # the test is made up: its arms need not meet
+    if getattr(node, "_made_up", False) or doubt_of(generator.values.get(facts.place(node.test))):
+        return  # the test is made up, or may be something else than it seems: its arms need not meet
     arms = {}
     for arm, statements in (("then", node.body), ("else", node.orelse)):
         found = spans.assignments_of(name, statements)
@@ -284,11 +331,11 @@ def _branch_fault(
         **facts.basic(generator, node, "branch"),
         "kind": "if",
         "name": name,
-        "then": typetext.describe(then),
-        "else": typetext.describe(other),
+        "then": _described(then),
+        "else": _described(other),
         "then_span": arms["then"],
         "else_span": arms["else"],
-        "initial": typetext.describe(initial) if initial is not None else None,
+        "initial": _described(initial) if initial is not None else None,
         "initial_span": origin[0] if origin is not None else None,
     }
     generator.rec.fault(arms["else"] or arms["then"] or spans.of(unit, node), "AssertionError", text, "If", given)

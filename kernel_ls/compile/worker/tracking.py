@@ -1,6 +1,6 @@
 """Triton's code generator with a memory: what each expression was, where each name was assigned, what is visited.
 
-The first of four layers (tracking, names, control_flow, recovery), each a subclass of the one before; the last is put in
+The first of five layers (tracking, names, control_flow, parts, recovery), each a subclass of the one before; the last is put in
 the place of Triton's class. A layer leaves functions that are not of the program (`unit` is None) to Triton.
 """
 

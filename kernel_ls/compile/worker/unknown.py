@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from triton.compiler.errors import CompilationError
+from triton.language import core
 
 
 class _Unknown:
@@ -17,6 +18,17 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
+
+
+def doubt_of(value: Any) -> int:
+    """What is only guessed of a value that a fault left a part of (see doubts.py); 0 for a value that is as it is."""
+    if isinstance(value, core.tensor):
+        return int(getattr(value, "_doubt", 0))
+    found = 0
+    if isinstance(value, core.tuple):
+        for item in value.values:
+            found |= doubt_of(item)
+    return found
 
 
 class Poisoned(CompilationError):  # type: ignore[misc]
