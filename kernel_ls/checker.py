@@ -27,6 +27,7 @@ from kernel_ls.analysis.launches import LaunchIndex
 from kernel_ls.analysis.pins import pins_of
 from kernel_ls.analysis.proof import choices, mends
 from kernel_ls.analysis.specialize import from_launches
+from kernel_ls.analysis.specialize.from_recorded import Recorded
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
 from kernel_ls.compile.client import Compiler
 from kernel_ls.kept import Kept, lasts
@@ -110,6 +111,8 @@ class Checker:
         """Launch sites; whoever knows more files of the workspace adds them to its `known_paths` and indexes them."""
         self.checked_elsewhere: frozenset[str] = frozenset()
         """Files that are checked as well, so that what they find in others' helpers is known."""
+        self.recorded = Recorded()
+        """Launches that were recorded in the workspace."""
         self._checks: Kept[tuple[tuple[Trial, ...], tuple[Finding, ...], KernelReport]] = Kept(
             workspace.document, lambda path: self._host_text(path).code
         )
@@ -252,12 +255,16 @@ class Checker:
         launches = None
         if _signature(function) == _signature(check.function):
             # What host code passes is the same, as far as it is about this kernel; to follow it again would take long.
-            launches = from_launches.launched(check.function, self.launches)
+            launches = self.launched(check.function)
         again = await shadow.check_kernel(function, launches=launches)
         done = all(t.best.result.status is Status.DONE for t in again.trials)
         if not done or not mends(finding, fix.edits, check.findings, again.findings, check.hidden()):
             return None
         return sum(f.severity is not Severity.INFO for f in again.findings)
+
+    def launched(self, function: JitFunction) -> tuple[specialize.Setting, ...]:
+        """What is passed to a kernel: recorded launches first, then what host code says."""
+        return (*self.recorded.settings_of(function), *from_launches.launched(function, self.launches))
 
     def survey(self, paths: Iterable[str]) -> None:
         """Learn what the kernels of some files call, so that a helper which they use is not checked by itself."""
@@ -317,7 +324,7 @@ class Checker:
         started = time.monotonic()
         program = self.workspace.program(function)
         if launches is None:
-            launches = from_launches.launched(function, self.launches)
+            launches = self.launched(function)
         standing = self.workspace.standing(function)
         inputs = tuple(launches), pins_of(function)
         owner = function.path, function.key

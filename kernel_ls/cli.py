@@ -97,7 +97,18 @@ def parser() -> argparse.ArgumentParser:
     _compiling(ir)
     _missing(command, "compile", "compile a kernel fully and show its resources", "place", "FILE::KERNEL")
     _missing(command, "run", "launch and profile a kernel on the GPU", "place", "FILE::KERNEL")
-    _missing(command, "record", "run a script and record its kernel launches", "script", "-- COMMAND")
+    record = command(
+        "record",
+        _loaded("record"),
+        "run a command and record every kernel launch that it makes",
+        "What was passed is then the best evidence for what a kernel's arguments are. The command needs Triton and nothing else.",
+    )
+    record.add_argument(
+        "--dry-run", action="store_true", help="without a GPU: launches are bound, recorded and skipped"
+    )
+    record.add_argument("--target", metavar="TARGET", help="what a dry run binds for (default: cuda:90)")
+    record.add_argument("--output", metavar="FILE", help="where to (default: .kernel-ls/launches.jsonl in the project)")
+    record.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="such as: -- python script.py")
     rule = command("rule", _loaded("rule"), "show the manual page of a finding code")
     which = rule.add_mutually_exclusive_group(required=True)
     which.add_argument("code", nargs="?", metavar="CODE")

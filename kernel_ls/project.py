@@ -17,6 +17,7 @@ import pathspec
 from kernel_ls.analysis import rules, suppressions
 from kernel_ls.analysis.environment import TritonApi, Workspace
 from kernel_ls.analysis.features.snapshot import KernelView, Snapshot
+from kernel_ls.analysis.specialize.from_recorded import FILE, Recorded, records
 from kernel_ls.analysis.symbols import Symbol, symbols
 from kernel_ls.checker import Checker, CheckOptions, KernelCheck
 from kernel_ls.compile import interpreter, remembered
@@ -80,6 +81,8 @@ class Project:
         self.interpreter = interpreter.Interpreter("", "given")
         self._cache: ResultCache | None = None
         self._workers: list[WorkerCompiler] = []
+        self._recorded = ""
+        """The text of the recorded launches that the checker knows."""
         self.compiler = compiler or self._make_compiler(workers)
         self.sources = FileSystemProvider([folder.as_posix()])
         self._store: ReportStore | None = None
@@ -152,6 +155,8 @@ class Project:
             self.sources.set_python_path(environment.path)
             self.workspace = Workspace(self.sources, TritonApi(manifest), self.settings.targets[0])
             self.checker = Checker(self.compiler, self.workspace, self._options())
+            self._recorded = ""
+            self._read_records()
 
     @property
     def triton_stamp(self) -> tuple[int, ...]:
@@ -183,7 +188,7 @@ class Project:
         if names:
             others |= self.neighbours.naming(names) | self.workspace.dependents(path)
         read = {file for other in others for file in self.workspace.dependencies(other)}
-        self._store.put(path, report, read, names)
+        self._store.put(path, report, read | {self.records_path}, names)
 
     def keep_reports(self) -> None:
         """Keep whole reports in the cache, and answer from there: for a run whose texts do not change while it lasts."""
@@ -220,7 +225,8 @@ class Project:
             report, checks = await self._examine(path, kernels)
         self._checks[path] = checks
         # Where its functions are called or launched decides what they are checked with.
-        report = replace(report, dependencies=tuple(sorted({*report.dependencies, *self._named[path][1]})))
+        more = {self.records_path} if self.checker.recorded.kernels else set()
+        report = replace(report, dependencies=tuple(sorted({*report.dependencies, *self._named[path][1], *more})))
         self._remember(report.dependencies)
         own = next((c.function.document for c in checks if c.function.path == path), None)
         document = own or self.workspace.document(path)
@@ -232,12 +238,24 @@ class Project:
 
     async def _examine(self, path: str, kernels: set[str] | None) -> tuple[FileReport, tuple[KernelCheck, ...]]:
         self._refresh()
+        self._read_records()
         names = frozenset(f.jit.name for f in self.workspace.functions(path))
         self._named[path] = (names, self._naming(names, path))
         await self._read_neighbours(path)
         if self.environment_mode == "import":
             await self._import(path)
         return await self.checker.examine(path, kernels=kernels)
+
+    @property
+    def records_path(self) -> str:
+        """Where the launches of the folder are recorded."""
+        return (self.folder / FILE).as_posix()
+
+    def _read_records(self) -> None:
+        text = self.sources.read(self.records_path) or ""
+        if text != self._recorded:
+            self._recorded = text
+            self.checker.recorded = Recorded(records(text), self.folder.as_posix())
 
     def checks_as_well(self, paths: Iterable[str]) -> None:
         """Say which files are checked in the same run, so that no kernel is checked for the sake of another file's helper."""

@@ -20,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 from kernel_ls import __version__, convert, requests, settings
 from kernel_ls.analysis.features.inactive import Region
 from kernel_ls.analysis.positions import split_lines
+from kernel_ls.analysis.specialize.from_recorded import FILE
 from kernel_ls.background import Background
 from kernel_ls.memory import Collector
 from kernel_ls.model import Finding, digest
@@ -29,7 +30,7 @@ from kernel_ls.sources import FileSystemProvider
 
 log = logging.getLogger("kernel_ls")
 
-_WATCHED = ("**/*.py", "**/pyproject.toml")
+_WATCHED = ("**/*.py", "**/pyproject.toml", f"**/{FILE}")
 _CONFIGURATION_SECONDS = 2.0
 """How long documents wait for a client that was asked for its settings."""
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kernel_ls.analysis.features.snapshot import Snapshot
+from kernel_ls.analysis.specialize.from_recorded import FILE
 from kernel_ls.checker import merge
 from kernel_ls.compile.client import WorkerState
 from kernel_ls.errors import KernelLsError
@@ -309,7 +310,8 @@ class Session:
     def files_changed(self, paths: Iterable[str]) -> None:
         """Files appeared, changed or went on disk, renamed ones included."""
         touched = {p for p in paths if p not in self._documents}
-        python = {p for p in touched if p.endswith(".py")}
+        # Recorded launches decide what kernels are checked with, as host code does.
+        python = {p for p in touched if p.endswith((".py", FILE))}
         if any(Path(p).name == "pyproject.toml" for p in touched):
             self.settings_changed()
         if not python:

@@ -37,7 +37,7 @@ COMMANDS = [
 def test_every_command_has_help_and_version(
     command: list[str], option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if option == "--version" and command and command[0] in ("hover", "hints", "compile", "run", "record", "stubs"):
+    if option == "--version" and command and command[0] in ("hover", "hints", "compile", "run", "stubs"):
         pytest.skip("takes anything, to say that it is not there yet")
     with pytest.raises(SystemExit) as ended:
         main([*command, option])
@@ -67,7 +67,10 @@ def test_every_command_has_help_and_version(
         (["hover", "a.py:1:1"], "there is no file 'a.py'"),
         (["hover", "a.py"], "is not of the form FILE:ROW:COL"),
         (["hints", "a.py"], "there is no file 'a.py'"),
-        (["record", "--", "python", "x.py"], "record is not available yet"),
+        (["record"], "record needs a command"),
+        (["record", "--", "no-such-command"], "there is no command 'no-such-command'"),
+        (["record", "--", "script.py"], "record -- python script.py"),
+        (["record", "--dry-run", "--target", "cuda:x", "--", "python"], "number such as 80"),
         (["server", "--tcp", "0.0.0.0:1"], "--allow-remote"),
         (["server", "--tcp", "here"], "HOST:PORT"),
         ([], "COMMAND"),
