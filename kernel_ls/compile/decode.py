@@ -7,6 +7,7 @@ of the agreed form: what is not raises `ProtocolError` instead of surfacing as a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import Any, Literal
 
 from kernel_ls.errors import ProtocolError
@@ -31,7 +32,7 @@ def decode_result(reply: Json) -> CompileResult:
             status=Status.DONE,
             faults=tuple(_fault(fault) for fault in fields.get("faults", ())),
             notes=tuple(_note(note) for note in fields.get("notes", ())),
-            types=_mapping(fields.get("types", {}), "types"),
+            types=_types(fields.get("types", {})),
             reached=_mapping(fields.get("reached", {}), "reached"),
             lost=_mapping(fields.get("lost", {}), "lost"),
             ttir=_text(fields.get("ttir", "") or "", "ttir"),
@@ -40,6 +41,15 @@ def decode_result(reply: Json) -> CompileResult:
         )
     except (TypeError, ValueError) as error:
         raise ProtocolError(f"the worker's result is not of the agreed form: {error}") from error
+
+
+def _types(value: Json) -> Mapping[str, Any]:
+    """The types of values, as tuples that share what they have in common: a session keeps some hundred thousand of them."""
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    found = {}
+    for unit, rows in _mapping(value, "types").items():
+        found[unit] = [(*place, shared.setdefault(key := tuple(map(intern, types)), key)) for *place, types in rows]
+    return found
 
 
 def encode_result(result: CompileResult) -> Json:

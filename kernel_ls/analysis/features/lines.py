@@ -51,7 +51,7 @@ class Module:
     functions: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def read(text: str) -> Module:
     """The operations of a module's text as MLIR prints it; a row that is of another form is left out."""
     places = _Places(text)

@@ -23,7 +23,7 @@ RESULT = CompileResult(
         Fault(SPAN, "TypeError", "bad <['64'], fp16>", "BinOp", "generate", (SPAN,), {"operands": [{"type": "i32"}]}),
     ),
     notes=(Note(SPAN, "print", "π", (SPAN,)),),
-    types={"user:k": [[1, 2, 3, 4, ["i32"]]]},
+    types={"user:k": [(1, 2, 3, 4, ("i32",))]},
     reached={"user:k": [[1, 2]]},
     ttir="module {}",
     seconds=0.5,
