@@ -37,12 +37,14 @@ ALLOWED: dict[str, set[str]] = {
     "background": _PIPELINE | {"project"},
     "session": _PIPELINE | {"views"},
     "report": _PIPELINE,
+    # Runs in the user's process, with the standard library and Triton alone.
+    "recording": set(),
     "convert": _PIPELINE | {"session"},
     "requests": _PIPELINE | {"project", "background", "session", "convert", "server"},
     "server": _PIPELINE | {"memory", "project", "background", "session", "convert", "requests"},
     "connection": _BASE | {"memory", "framing", "server"},
     # One of the terminal's commands starts the server.
-    "commands": _PIPELINE | {"project", "background", "report", "connection"},
+    "commands": _PIPELINE | {"project", "background", "report", "connection", "recording"},
     "cli": _PIPELINE | {"commands"},
     "__main__": {"cli"},
 }
@@ -161,7 +163,7 @@ def _imports(path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield line, f"{name}: the worker's code is only for its own process"
         elif root in PROTOCOL_LIBRARIES and path not in PROTOCOL_MODULES:
             yield line, f"{name}: only {' and '.join(sorted(PROTOCOL_MODULES))} speak the protocol's types"
-        elif root == "triton" and not in_worker:
+        elif root == "triton" and not in_worker and part != "recording":
             yield line, f"{name}: only the worker imports Triton"
         elif (in_worker or part == "pyeval") and root not in sys.stdlib_module_names and root != "triton":
             yield line, f"{name}: the user's environment has the standard library and Triton, nothing else"
