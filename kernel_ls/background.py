@@ -16,15 +16,18 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kernel_ls.analysis.features.snapshot import Snapshot
+from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.compile.client import WorkerState
 from kernel_ls.model import FileReport, Finding, Fix
 from kernel_ls.project import Project
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
 
-COLLECT = ("reached", "types", "ttir")
-"""What an editor wants to know of every kernel. Types cost a tenth of the time of generation, TTIR a few hundredths more (`benchmarks/collect_cost.py`)."""
+COLLECT = ("reached", "types")
+"""What an editor wants to know of every kernel. The TTIR needs every pass over loops that Triton makes: it follows when nobody types."""
+
+_IDLE_SECONDS = 0.5
+"""How long after a check the TTIR is generated."""
 
 _WORKERS = min(2, os.cpu_count() or 1)
 """Workers of a folder: the specializations of a kernel are generated side by side. Each holds some 150 MB."""
@@ -83,17 +86,17 @@ class Background:
 
     async def _examine(self, path: str) -> tuple[FileReport, Snapshot | None]:
         before = self._project.triton_stamp
+        if self._warming is not None:
+            self._warming.cancel()
         report, snapshot = await self._project.examine(path)
         if before and self._project.triton_stamp != before:
             # The other files' findings are of the Triton before.
             self._tell(frozenset(self._checked - {path}))
-        if self._warming is not None:
-            self._warming.cancel()
         if snapshot is not None:
             earlier = self._snapshots.get(path)
             if earlier is not None:
                 snapshot.follow(earlier)
-            self._warming = asyncio.ensure_future(_warm(snapshot))
+            self._warming = asyncio.ensure_future(self._warm(snapshot))
         self._checked.add(path)
         if self._learning is None:
             # The first findings may all come from the cache; what is typed next will not.
@@ -123,6 +126,19 @@ class Background:
     async def fixes(self, path: str, first: int, last: int) -> list[tuple[Finding, Fix]]:
         """See `Project.fixes`."""
         return await self._do(self._project.fixes(path, first, last))
+
+    async def _warm(self, snapshot: Snapshot) -> None:
+        """Compute ahead what features read, letting the next check go first between two steps."""
+        for _ in snapshot.warm():
+            await asyncio.sleep(0)
+        await asyncio.sleep(_IDLE_SECONDS)
+        for number, view in enumerate(snapshot.kernels):
+            if view.trials and view.function.path == snapshot.path:
+                await self._project.ttir(snapshot.reading(number, view.index()))
+
+    async def ttir(self, reading: Reading) -> None:
+        """See `session.Engine`."""
+        await self._do(self._project.ttir(reading))
 
     async def ask(self, question: Callable[[Project], T]) -> T:
         """Let the project's thread answer a question about the project."""
@@ -219,9 +235,3 @@ class Background:
         await self._do(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._thread.join, 5.0)
-
-
-async def _warm(snapshot: Snapshot) -> None:
-    """Compute ahead what features read, letting the next check go first between two steps."""
-    for _ in snapshot.warm():
-        await asyncio.sleep(0)

@@ -16,7 +16,7 @@ import pathspec
 
 from kernel_ls.analysis import rules, suppressions
 from kernel_ls.analysis.environment import TritonApi, Workspace
-from kernel_ls.analysis.features.snapshot import KernelView, Snapshot
+from kernel_ls.analysis.features.snapshot import KernelView, Reading, Snapshot
 from kernel_ls.analysis.specialize.from_recorded import FILE, Recorded, records
 from kernel_ls.analysis.symbols import Symbol, symbols
 from kernel_ls.checker import Checker, CheckOptions, KernelCheck
@@ -28,7 +28,7 @@ from kernel_ls.compile.pool import CachedCompiler, CompilerPool
 from kernel_ls.compile.process import PythonEnvironment
 from kernel_ls.errors import KernelLsError
 from kernel_ls.kept_reports import ReportStore
-from kernel_ls.model import FileReport, Finding, Fix, KernelReport, Severity, digest
+from kernel_ls.model import FileReport, Finding, Fix, Job, KernelReport, Severity, digest
 from kernel_ls.neighbours import Neighbours
 from kernel_ls.settings import Settings
 from kernel_ls.sources import FileSystemProvider
@@ -245,6 +245,15 @@ class Project:
         if self.environment_mode == "import":
             await self._import(path)
         return await self.checker.examine(path, kernels=kernels)
+
+    async def ttir(self, reading: Reading) -> None:
+        """Generate the TTIR of what a snapshot has, if it compiles and has none yet."""
+        if reading.ttir or not reading.attempt.is_clean:
+            return
+        job = Job(reading.program, reading.specialization, self.settings.targets[0], ("ttir",), self.settings.budget)
+        result = await self.compiler.check(job)
+        if result.ttir:
+            reading.take_ttir(result.ttir)
 
     @property
     def records_path(self) -> str:

@@ -158,13 +158,13 @@ def _register_navigation(server: KernelServer) -> None:
 
 def _register_custom(server: KernelServer) -> None:
     @server.feature("kernelLs/ir")
-    def ir(params: Any) -> dict[str, Any]:
+    async def ir(params: Any) -> dict[str, Any]:
         fields = _plain(params)
         stage = str(fields.get("stage") or "ttir")
         if stage != "ttir":
             raise JsonRpcException(code=lsp.LSPErrorCodes.RequestFailed, message=f"{stage} is not available yet")
         path = convert.to_path(str(_plain(fields.get("textDocument")).get("uri", "")))
-        return ir_of(server, path, str(fields.get("kernel", "")))
+        return await ir_of(server, path, str(fields.get("kernel", "")))
 
     @server.feature("kernelLs/specializations")
     def specializations(params: Any) -> dict[str, Any]:
@@ -184,18 +184,22 @@ def _register_custom(server: KernelServer) -> None:
         }
 
 
-def ir_of(server: KernelServer, path: str, kernel: str) -> dict[str, Any]:
+async def ir_of(server: KernelServer, path: str, kernel: str) -> dict[str, Any]:
     """The answer of `kernelLs/ir`: text, where its rows come from, and whether it is the last good one."""
     reading, last_good = server.session.views.ir(path, kernel)
     if reading is None:
         return {"text": "", "sourceMap": [], "lastGood": False, "message": f"{kernel} has no TTIR yet"}
+    if not reading.ttir and (engine := server.session.engine_of(path)) is not None:
+        await engine.ttir(reading)
+    if not reading.ttir:
+        return {"text": "", "sourceMap": [], "lastGood": False, "message": f"{kernel} has no TTIR"}
     rows: list[dict[str, Any]] = []
     for first, last, unit, line, column in lines.source_map(reading.module):
         origin = reading.program.origins.get(unit)
         if origin is not None:
             row = origin.row(line)
             rows.append({"rows": [first, last], "uri": convert.to_uri(origin.path), "line": row, "column": column})
-    text = reading.attempt.result.ttir
+    text = reading.ttir
     note = f"// {kernel}: last good, the kernel does not compile as it stands now\n" if last_good else ""
     if note:
         rows = [{**r, "rows": [n + 1 for n in r["rows"]]} for r in rows]
@@ -218,9 +222,9 @@ def _register_commands(server: KernelServer) -> None:
         return server.session.choose(path, kernel, "" if key == "default" else key)
 
     @server.command("kernelLs.showIr")
-    def show_ir(*arguments: Any) -> dict[str, Any]:
+    async def show_ir(*arguments: Any) -> dict[str, Any]:
         uri, kernel = (*(str(a) for a in arguments), "", "")[:2]
-        return ir_of(server, convert.to_path(uri), kernel)
+        return await ir_of(server, convert.to_path(uri), kernel)
 
     for name in _NOT_YET:
         _register_not_yet(server, name)

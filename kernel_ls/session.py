@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from kernel_ls.analysis.features.snapshot import Snapshot
+from kernel_ls.analysis.features.snapshot import Reading, Snapshot
 from kernel_ls.analysis.specialize.from_recorded import FILE
 from kernel_ls.checker import merge
 from kernel_ls.compile.client import WorkerState
@@ -126,6 +126,9 @@ class Engine(Protocol):
 
     def touch(self, paths: Iterable[str]) -> None:
         """Files changed on disk."""
+
+    async def ttir(self, reading: Reading) -> None:
+        """Generate the TTIR of what a snapshot has."""
 
     @property
     def state(self) -> WorkerState:

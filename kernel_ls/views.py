@@ -85,7 +85,7 @@ class Views:
         for number, kernel in enumerate(snapshot.kernels):
             if kernel.trials and kernel.function.path == path:
                 reading = snapshot.reading(number, kernel.index(document.chosen.get(kernel.name, "")))
-                if reading.attempt.result.ttir:
+                if reading.attempt.is_clean:
                     document.good[kernel.name] = reading
 
     @staticmethod
@@ -146,7 +146,7 @@ class Views:
         now = view.snapshot.view(kernel)
         if now is not None:
             reading = view.reading(kernel)
-            if reading is not None and reading.attempt.result.ttir:
+            if reading is not None and reading.attempt.is_clean:
                 return reading, False
         return document.good.get(kernel), True
 

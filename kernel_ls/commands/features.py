@@ -83,7 +83,7 @@ def _file(name: str) -> Path:
 
 
 async def _view(arguments: argparse.Namespace, path: Path) -> View:
-    project = Project(root_of(path), settings_of(arguments, path.parent), collect=COLLECT)
+    project = Project(root_of(path), settings_of(arguments, path.parent), collect=(*COLLECT, "ttir"))
     try:
         await project.open()
         _, snapshot = await project.examine(path.as_posix())

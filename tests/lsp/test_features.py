@@ -105,6 +105,8 @@ async def test_every_feature_is_announced(viewer: Viewer) -> None:
 
 
 async def test_hover_says_the_type_in_the_clients_units(viewer: Viewer) -> None:
+    # The TTIR is there when nobody types, or once it was asked for.
+    await viewer.ask("kernelLs/ir", {"textDocument": {"uri": viewer.document.uri}, "kernel": "kernel"})
     answer = await viewer.client.text_document_hover_async(lsp.HoverParams(**viewer.place("x = tl.load")))
     assert answer.contents.value.startswith("x: tensor<64xf32>\n")
     assert "tensor<128xf16>" in answer.contents.value

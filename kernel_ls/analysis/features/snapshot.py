@@ -114,10 +114,21 @@ class Reading:
         """How a helper was called, each way once."""
         return instances.instances(self.program, self.attempt.result, unit)
 
+    @property
+    def ttir(self) -> str:
+        """Its TTIR; empty where it has none, or none was asked for yet (`take_ttir`)."""
+        return self.attempt.result.ttir or str(self.memo.get("ttir", ""))
+
+    def take_ttir(self, text: str) -> None:
+        """Keep the TTIR, which is generated apart from the check since a check generates less than all of it."""
+        self.memo["ttir"] = text
+        self.__dict__.pop("module", None)
+        _ = self.module
+
     @cached_property
     def module(self) -> lines.Module:
         """The operations of its TTIR, empty where it has none. Parsing takes a while: see `parsed`."""
-        return lines.read(self.attempt.result.ttir)
+        return lines.read(self.ttir)
 
     @property
     def parsed(self) -> lines.Module | None:
@@ -266,7 +277,7 @@ class Snapshot:
         _ = self.functions, self.imports
         yield
         for number, view in enumerate(self.kernels):
-            if view.trials:
+            if view.trials and self.reading(number, view.index()).ttir:
                 _ = self.reading(number, view.index()).module
                 yield
         for number, view in enumerate(self.kernels):
