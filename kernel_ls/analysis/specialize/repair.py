@@ -25,6 +25,7 @@ _OF_THE_TEXT = frozenset({"UnsupportedLanguageConstruct", "IgnoredFilter", "Loop
 _IN_THE_TEXT = re.compile(
     r"unexpected keyword argument|missing \d+ required|positional arguments? but|multiple values for argument|"
     r"missing a required argument|too many positional arguments|"
+    r"'(?:MatMult|In|NotIn)' object has no attribute '__name__'|operator '\w+' is not \(currently\) implemented(?! on)|"
     r"module '?[\w.]+'? has no attribute|simultaneous multiple comparison|only tuple comprehensions"
 )
 

@@ -136,7 +136,9 @@ def _product(generator: Any, node: ast.Call) -> Any:
     shape = _outer(left, right)
     if isinstance(acc, core.tensor):
         return acc if _shape(acc) == shape else NOTHING
-    return _empty(generator, shape, core.float32) if shape is not None and _is_float(left) else NOTHING
+    # Of a float and an integer the integer is the one to be converted.
+    floats = _is_float(left) or _is_float(right)
+    return _empty(generator, shape, core.float32) if shape is not None and floats else NOTHING
 
 
 def _operation(generator: Any, node: ast.BinOp) -> Any:

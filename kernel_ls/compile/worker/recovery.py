@@ -119,6 +119,9 @@ class RecoveringGenerator(PartsGenerator):
             self.lscope, self.local_defs = scope, defs
             self._set_insertion_point_and_loc(*point)
             return False
+        for name in spans.stored_names(statement):
+            if name not in self.lscope:
+                self.forget(name)  # bound in one arm, which is enough where the test is a constant
         return True
 
     def _declared_constants(self) -> set[str]:
