@@ -74,8 +74,6 @@ class Module:
         self.frame = Frame(self, None, "module")
         self.alternatives: dict[str, list[Any]] = {}
         """What a name would be in branches whose tests are not known, beside its value."""
-        self.reads: set[str] = set()
-        """Paths of the modules that it imported something from."""
         self.frames: dict[Any, Frame] = {}
         """Frames of functions that other functions are nested in, after an abstract run."""
         self._values: dict[tuple[str, int], Any] = {}
@@ -158,7 +156,7 @@ class Module:
         if self.is_package:
             submodule = self.workspace.submodule(self, name)
             if submodule is not None:
-                self.reads.add(submodule.path)
+                self.workspace.reads.add(self.path, (submodule.path,))
                 return submodule.value
         if name == "__all__" or not self.is_complete:
             return Unknown(f"whether module `{self.name}` has `{name}` is not known", name)

@@ -19,6 +19,7 @@ from kernel_ls.analysis.environment.domain import EnvironmentDomain
 from kernel_ls.analysis.environment.kept_programs import KeptProgram
 from kernel_ls.analysis.environment.modules import Module, Standing
 from kernel_ls.analysis.environment.provider import OverlayProvider, SourceProvider
+from kernel_ls.analysis.environment.reads import Reads
 from kernel_ls.analysis.environment.scopes import locate_function
 from kernel_ls.analysis.environment.triton_api import TritonApi
 from kernel_ls.analysis.environment.values import (
@@ -111,6 +112,8 @@ class Workspace:
         self.steps = steps
         self.domain = EnvironmentDomain(self)
         self._modules: dict[str, Module | None] = {}
+        self.reads = Reads()
+        """Which files were read for which."""
         self._documents: dict[str, tuple[str, ParsedDocument]] = {}
         self._before: dict[str, ParsedDocument] = {}
         """The last documents of files whose text has changed."""
@@ -177,6 +180,7 @@ class Workspace:
             self._modules[path] = (
                 None if document is None else Module(self, document, self.module_name(path), _is_init(path))
             )
+            self.reads.add(path)
         return self._modules[path]
 
     def lookup(self, path: str, name: str) -> Any:
@@ -189,7 +193,7 @@ class Workspace:
         stale = {path} | self.dependents(path)
         if path in self._missing or any(path.startswith(folder) for folder in self._missing if folder.endswith("/")):
             # A new file may be what an import that failed, or found another file, was looking for.
-            stale = set(self._modules) | {path}
+            stale = set(self._modules) | set(self._calls) | {path}
             self._missing.clear()
             self.epoch += 1
         if path in self._documents:
@@ -199,6 +203,7 @@ class Workspace:
 
     def _forget(self, stale: set[str]) -> None:
         self._found.clear()
+        self.reads.forget(stale)
         for known in stale:
             self._modules.pop(known, None)
             self._kernels.pop(known, None)
@@ -209,27 +214,15 @@ class Workspace:
 
     def read_for(self, path: str, files: Iterable[str]) -> None:
         """Take some files to have been read for another, as they were when what is kept of it was found."""
-        module = self.module(path)
-        if module is not None:
-            module.reads.update(file for file in files if file != path)
+        self.reads.add(path, files)
 
     def dependencies(self, path: str) -> set[str]:
         """The files that were read to evaluate a file, itself included."""
-        seen: set[str] = set()
-        stack = [path]
-        while stack:
-            current = stack.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            module = self._modules.get(current)
-            if module is not None:
-                stack.extend(module.reads)
-        return {name for name in seen if not name.endswith("/")}
+        return self.reads.dependencies(path)
 
     def dependents(self, path: str) -> set[str]:
         """The files whose evaluation read a file."""
-        return {known for known in self._modules if known != path and path in self.dependencies(known)}
+        return self.reads.dependents(path)
 
     # ---------------------------------------------------------------------------------------------- modules
 
@@ -340,7 +333,7 @@ class Workspace:
         return self.module(path)
 
     def _module_value(self, path: str, importer: Module) -> Any:
-        importer.reads.add(path)
+        self.reads.add(importer.path, (path,))
         module = self._module_at(path)
         return Unknown(f"`{path}` cannot be read") if module is None else ModuleValue(module)
 

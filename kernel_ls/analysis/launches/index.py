@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from kernel_ls.analysis.environment import Module, Workspace
+from kernel_ls.analysis.document import ParsedDocument
+from kernel_ls.analysis.environment import Workspace
 from kernel_ls.analysis.host_text import HostText, host_text, host_words
 from kernel_ls.analysis.kernels import JitFunction
 
@@ -15,6 +17,15 @@ from .sites import may_launch
 
 _STATES = 3
 """How many states of a file's host code are remembered: what is half typed and finished has its launches again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The launches of a file where they stand in these documents, which are all that was read for it."""
+
+    epoch: int
+    documents: Mapping[str, ParsedDocument | None]
+    launches: tuple[Launch, ...]
 
 
 class LaunchIndex:
@@ -33,7 +44,7 @@ class LaunchIndex:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.known_paths: set[str] = set()
-        self._found: dict[str, tuple[Module, tuple[Launch, ...]]] = {}
+        self._found: dict[str, _Found] = {}
         self._kept: dict[str, list[Kept]] = {}
 
     def of_document(self, path: str) -> tuple[Launch, ...]:
@@ -44,24 +55,31 @@ class LaunchIndex:
         document = self.workspace.document(path)
         if document is None or not may_launch(document.text):
             return ()
-        module = self.workspace.module(path)
-        if module is None:
-            return ()
         known = self._found.get(path)
-        if known is None or known[0] is not module:
+        if known is None or not self._holds(known):
             states = self._kept.setdefault(path, [])
             epoch = self.workspace.epoch
             kept = next((k for k in states if k.epoch == epoch and k.holds(self._host_text)), None)
             if kept is not None:
                 found = kept.moved(self._host_text, self._as_now)
-                self.workspace.read_for(path, kept.texts)
             else:
+                module = self.workspace.module(path)
+                if module is None:
+                    return ()
                 found = Follower(self.workspace, document, module).launches()
                 texts = {name: self._host_text(name) for name in self.workspace.dependencies(path)}
-                states.insert(0, Kept(epoch, {name: text for name, text in texts.items() if text is not None}, found))
+                kept = Kept(epoch, {name: text for name, text in texts.items() if text is not None}, found)
+                states.insert(0, kept)
                 del states[_STATES:]
-            known = self._found[path] = (module, found)
-        return known[1]
+            self.workspace.read_for(path, kept.texts)
+            known = self._found[path] = _Found(
+                epoch, {name: self.workspace.document(name) for name in kept.texts}, found
+            )
+        return known.launches
+
+    def _holds(self, found: _Found) -> bool:
+        current = self.workspace.document
+        return found.epoch == self.workspace.epoch and all(current(p) is d for p, d in found.documents.items())
 
     def _host_text(self, path: str) -> HostText | None:
         document = self.workspace.document(path)
@@ -79,7 +97,7 @@ class LaunchIndex:
     def is_indexed(self, path: str) -> bool:
         """Whether what `of_document` answers for a file is at hand."""
         known = self._found.get(path)
-        return known is not None and self.workspace._modules.get(path) is known[0]
+        return known is not None and self._holds(known)
 
     def launches_of(self, kernel: JitFunction, paths: Iterable[str] | None = None) -> tuple[Launch, ...]:
         """The launches of a kernel, those that know most of their arguments first.
