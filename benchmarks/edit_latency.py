@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,8 +130,10 @@ class Editor:
         self.published: dict[tuple[str, int | None], float] = {}
         self.news = asyncio.Event()
 
-    async def start(self, folder: Path) -> None:
-        """Start a server on a folder."""
+    async def start(
+        self, folder: Path, told: Callable[[lsp.PublishDiagnosticsParams], object] = lambda _params: None
+    ) -> None:
+        """Start a server on a folder; `told` is called with all that is published."""
 
         @self.client.feature("kernelLs/inactiveRegions")
         @self.client.feature("kernelLs/status")
@@ -141,6 +143,7 @@ class Editor:
         @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(params: lsp.PublishDiagnosticsParams) -> None:
             self.published.setdefault((params.uri, params.version), time.perf_counter())
+            told(params)
             self.news.set()
 
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": self.cache}
