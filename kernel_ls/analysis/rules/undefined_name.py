@@ -58,7 +58,12 @@ class UndefinedName(Rule):
         related: list[tuple[str, UnitSpan]] = []
         under = spans(fault.facts.get("bound_under")) or tuple(_tests_that_bind(name, tree))
         branch = spans(fault.facts.get("bound_in_branch"))
-        if branch:
+        test = tree.node_at(branch[0]) if branch and branch[0].unit == tree.unit else None
+        loop = _loop_that_binds(name, tree, fault.span)
+        if loop is not None and (not branch or _heads_loop(test, tree)):
+            related.append(("bound only in this loop", loop))
+            message = f"`{name}` is bound only inside a loop; give it a value before the loop."
+        elif branch:
             related.append(("bound only under this test", branch[0]))
             message = (
                 f"`{name}` is bound only in one arm of `if {shorten(context.text(branch[0]))}`, which is decided when the "
@@ -67,21 +72,16 @@ class UndefinedName(Rule):
         elif spans(fault.facts.get("bound_under")):
             related.append(("this test is false here", under[0]))
             message = f"`{name}` is bound only under `if {shorten(context.text(under[0]))}`, which is false here."
+        elif under:
+            related.append(("bound only under this test", under[0]))
+            message = f"`{name}` is bound only under `if {shorten(context.text(under[0]))}`."
         else:
-            loop = _loop_that_binds(name, tree, fault.span)
-            if loop is not None:
-                related.append(("bound only in this loop", loop))
-                message = f"`{name}` is bound only inside a loop; give it a value before the loop."
-            elif under:
-                related.append(("bound only under this test", under[0]))
-                message = f"`{name}` is bound only under `if {shorten(context.text(under[0]))}`."
-            else:
-                near = _suggestion(fault, tree)
-                message = f"`{name}` is not defined."
-                if near:
-                    message = f"`{name}` is not defined; did you mean `{near}`?"
-                elif name in _PYTHON_BUILTINS:
-                    message = f"Python's `{name}` does not exist in a kernel."
+            near = _suggestion(fault, tree)
+            message = f"`{name}` is not defined."
+            if near:
+                message = f"`{name}` is not defined; did you mean `{near}`?"
+            elif name in _PYTHON_BUILTINS:
+                message = f"Python's `{name}` does not exist in a kernel."
         place = fault.span
         node = tree.node_at(fault.span)
         if not (isinstance(node, ast.Name) and node.id == name) and node is not None:
@@ -159,6 +159,11 @@ def _suggestion(fault: Fault, tree: UnitTree) -> str:
         candidates = [n.id for n in tree.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         candidates += [n.arg for n in tree.nodes if isinstance(n, ast.arg)]
     return nearest(name, candidates)
+
+
+def _heads_loop(node: ast.AST | None, tree: UnitTree) -> bool:
+    """Whether a node is the target or the test of a loop."""
+    return node is not None and isinstance(tree.parents.get(node), (ast.For, ast.While))
 
 
 def _tests_that_bind(name: str, tree: UnitTree) -> list[UnitSpan]:
