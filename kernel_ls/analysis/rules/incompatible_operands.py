@@ -97,7 +97,7 @@ class IncompatibleOperands(Rule):
 
     def fixes(self, fault: Fault, match: Match, context: RuleContext) -> Iterable[Fix | None]:
         tree = context.tree(match.span.unit)
-        if not any(is_pointer(o.type) for o in operands(fault)):
+        if not any(is_pointer(o.type) for o in operands(fault)) and "pointer<" not in fault.text:
             return
         for division in _divisions(fault, tree):
             yield floor_division(division, tree, context)

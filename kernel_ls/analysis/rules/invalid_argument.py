@@ -234,6 +234,8 @@ def _message(fault: Fault, name: str, place: UnitSpan, tree: UnitTree) -> str:
         rank = len(found.shape) if kinds and (found := block(kinds[0].type)) is not None else 0
         if place != fault.span and where:
             there = "which has axis 0 only" if rank == 1 else f"which has axes 0 to {rank - 1}"
+            if not rank and "invalid axis" in text:
+                return f"There is no axis {where} here."  # of a block whose shape a fault has taken away
             return f"There is no axis {where}{of}" + (f", {there}." if rank else f": {text[:1].lower() + text[1:]}.")
     if "boundary_check" in tree.text(fault.span) and fault.exception == "AssertionError" and not text:
         return f"{shown}: `boundary_check` must name dimensions of the block, each once, counted from 0."
