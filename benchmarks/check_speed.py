@@ -22,6 +22,7 @@ from typing import Any
 from benchmarks.corpora import fetch, named
 from benchmarks.stock import stock
 from kernel_ls.discovery import Wanted, discover
+from kernel_ls.memory import seldom
 from kernel_ls.model import Job
 from kernel_ls.project import Project
 from kernel_ls.settings import checked, load
@@ -34,6 +35,7 @@ async def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--triton-python", default=sys.executable)
     arguments = parser.parse_args()
+    seldom()
     python, workers = arguments.triton_python, arguments.workers
     print("| library | files | jobs | stock generator | cold check | ratio | one file edited | unchanged |")
     print("|---|---|---|---|---|---|---|---|")

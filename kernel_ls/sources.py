@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tokenize
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ class FileSystemProvider:
         if path in self._buffers:
             return self._buffers[path]
         try:
-            status = Path(path).stat()
+            status = os.stat(path)  # noqa: PTH116 (asked thousands of times a check, and a Path costs more than the call)
         except (OSError, ValueError):
             # A ValueError where no file can have such a name: a buffer's that has none.
             return None

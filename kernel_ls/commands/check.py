@@ -18,6 +18,7 @@ from kernel_ls.commands.common import folder_of, not_yet, project_of, say, setti
 from kernel_ls.commands.texts import decode, load
 from kernel_ls.discovery import Found, discover, parse_argument
 from kernel_ls.errors import InputError, UsageError
+from kernel_ls.memory import seldom
 from kernel_ls.model import FileReport, Severity
 from kernel_ls.project import Project
 from kernel_ls.report import FORMATS, CheckReport, statistics
@@ -37,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         return not_yet("check --deep")
     if arguments.watch and (arguments.fix or arguments.diff or "-" in arguments.paths):
         raise UsageError("--watch goes with neither --fix, --diff nor standard input")
+    seldom()
     return asyncio.run(_run(arguments))
 
 

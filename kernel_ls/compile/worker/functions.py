@@ -8,6 +8,7 @@ object made here has the parameters of the user's and an empty body. Functions t
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import types
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ import triton
 from triton.runtime.jit import JITFunction
 
 from . import evaluation
+from .quicker import TREES, tree_of
 from .stand_ins import Opaque, Unknown
 
 NAME_PREFIX, NAME_SUFFIX = "<", ">"
@@ -60,19 +62,25 @@ def parse_unit(unit: str, source: str) -> ast.FunctionDef:
         BuildError: the text is not one function, or this interpreter's Python rejects it.
     """
     try:
-        tree = ast.parse(source, file_name(unit))
+        return _checked(source)
+    except _OtherText as error:
+        raise BuildError(unit, "SyntaxError", f"a unit is one function, not {error}") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _syntax_error(unit, source, error) from None
+
+
+class _OtherText(Exception):
+    """A text that is something else than one function; says what."""
+
+
+@functools.lru_cache(maxsize=TREES)
+def _checked(source: str) -> ast.FunctionDef:
+    tree = tree_of(source)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
-        kind = type(tree.body[0]).__name__ if tree.body else "nothing"
-        raise BuildError(unit, "SyntaxError", f"a unit is one function, not {kind}")
+        raise _OtherText(type(tree.body[0]).__name__ if tree.body else "nothing")
     node = tree.body[0]
-    checked = _bare(node, node.body)
-    try:
-        # Only for what the parser does not see (`nonlocal`, a `return` or `break` out of place); the code is thrown away.
-        compile(checked, file_name(unit), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _syntax_error(unit, source, error) from None
+    # Only for what the parser does not see (`nonlocal`, a `return` or `break` out of place); the code is thrown away.
+    compile(_bare(node, node.body), "<unit>", "exec", dont_inherit=True)
     return node
 
 

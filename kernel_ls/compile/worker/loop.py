@@ -22,6 +22,10 @@ _EXIT_GRACE = 1.0
 """Seconds that a running job gets after the server has closed the pipe."""
 
 
+_THRESHOLDS = (50_000, 20, 50)
+"""When Python looks for garbage: a job leaves little of it, and makes many nodes and types that are looked at each time."""
+
+
 class RequestError(Exception):
     """A request that is answered with an error of the given kind."""
 
@@ -98,6 +102,7 @@ class Worker:
             self._settled = True
             gc.collect()
             gc.freeze()
+            gc.set_threshold(*_THRESHOLDS)
         return frontend.check(params)
 
     def _import_triton(self) -> Any:

@@ -20,7 +20,10 @@ from triton.language import core
 from triton.runtime.jit import JITFunction
 
 _KEPT = 4096
-"""Signatures and trees that are kept, across jobs."""
+"""Signatures that are kept, across jobs."""
+
+TREES = 128
+"""Trees that are kept, across jobs: those of one kernel follow each other, and a tree is a megabyte."""
 
 
 class _Standing:
@@ -94,14 +97,19 @@ def _types_of(values: Any, fields: Any = None) -> Any:
     return found
 
 
-@functools.lru_cache(maxsize=_KEPT)
-def _tree(source: str) -> ast.Module:
+@functools.lru_cache(maxsize=TREES)
+def tree_of(source: str) -> ast.Module:
+    """The tree of a text. Who asks for it reads it and changes nothing of it.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
+    """
     return ast.parse(source)
 
 
 def _parse(function: Any) -> ast.Module:
-    """`JITFunction.parse`: the generator reads trees and changes none."""
-    tree = _tree(function._src)
+    """Triton's `parse` of a jit function: the generator reads trees and changes none."""
+    tree = tree_of(function._src)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         raise AssertionError
     return tree
@@ -123,8 +131,10 @@ def installed() -> Iterator[None]:
         put(code_generator, "inspect", _Standing(inspect, signature=signature_of))
     if _stock_types is not None and list(inspect.signature(_stock_types).parameters) == ["values", "fields"]:
         put(core, "_type_for_tuple_values", _types_of)
-    if "parse" in vars(JITFunction) and _parses_own_text():
-        put(JITFunction, "parse", _parse)
+    # A base of JITFunction's has it since Triton 3.5.
+    parser = next((cls for cls in JITFunction.__mro__ if "parse" in vars(cls)), None)
+    if parser is not None and _parses_own_text():
+        put(parser, "parse", _parse)
     try:
         yield
     finally:
