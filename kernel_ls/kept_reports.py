@@ -35,7 +35,7 @@ class ReportStore:
 
     Args:
         cache: where they are kept.
-        context: everything a report rests on that is no text: settings, Triton, target, what else is checked.
+        context: everything a report rests on that is no text: settings, Triton, target, what else is checked, this program.
         read: the text of a file now, or None.
         naming: the files that hold one of some names.
     """
@@ -48,7 +48,7 @@ class ReportStore:
         naming: Callable[[Iterable[str]], frozenset[str]],
     ) -> None:
         self._cache = cache
-        self._context = f"{context}\n{_own_stamp()}"
+        self._context = context
         self._read = read
         self._naming = naming
         self._digests: dict[str, str] = {}
@@ -60,7 +60,7 @@ class ReportStore:
         if kept is None:
             return None
         others = self._naming(kept.names) - {path}
-        if not others <= kept.texts.keys() or any(self._digest(p) != d for p, d in kept.texts.items()):
+        if not others <= kept.texts.keys() or any(self.digest(p) != d for p, d in kept.texts.items()):
             return None
         return kept.report
 
@@ -77,7 +77,7 @@ class ReportStore:
             return
         known = tuple(sorted(names))
         files = {path, *read, *self._naming(known)}
-        kept = KeptReport(report, {file: self._digest(file) for file in files}, known)
+        kept = KeptReport(report, {file: self.digest(file) for file in files}, known)
         blob = io.BytesIO()
         _Writer(blob, protocol=4).dump(kept)
         self._cache.write(self._key(path), blob.getvalue())
@@ -85,7 +85,8 @@ class ReportStore:
     def _key(self, path: str) -> str:
         return hashlib.sha256(f"report\n{path}\n{self._context}".encode()).hexdigest()
 
-    def _digest(self, path: str) -> str:
+    def digest(self, path: str) -> str:
+        """A digest of a file's text, looked at once; empty where it cannot be read."""
         known = self._digests.get(path)
         if known is None:
             text = self._read(path)
@@ -122,7 +123,7 @@ def _load(blob: bytes) -> KeptReport | None:
     return found if isinstance(found, KeptReport) else None
 
 
-def _own_stamp() -> str:
+def own_stamp() -> str:
     """Tells one state of this program from another."""
     folder = Path(__file__).resolve().parent
     stamps = []

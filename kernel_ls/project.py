@@ -27,7 +27,8 @@ from kernel_ls.compile.importing import import_values
 from kernel_ls.compile.pool import CachedCompiler, CompilerPool
 from kernel_ls.compile.process import PythonEnvironment
 from kernel_ls.errors import KernelLsError
-from kernel_ls.kept_reports import ReportStore
+from kernel_ls.kept_learnt import LearntStore
+from kernel_ls.kept_reports import ReportStore, own_stamp
 from kernel_ls.model import FileReport, Finding, Fix, Job, KernelReport, Severity, digest
 from kernel_ls.neighbours import Neighbours
 from kernel_ls.settings import Settings
@@ -86,6 +87,7 @@ class Project:
         self.compiler = compiler or self._make_compiler(workers)
         self.sources = FileSystemProvider([folder.as_posix()])
         self._store: ReportStore | None = None
+        self._learnt: LearntStore | None = None
         self._read: dict[str, str | None] = {}
         self._checks: dict[str, tuple[KernelCheck, ...]] = {}
         """What the last check of a file saw of its kernels."""
@@ -188,6 +190,8 @@ class Project:
         if names:
             others |= self.neighbours.naming(names) | self.workspace.dependents(path)
         read = {file for other in others for file in self.workspace.dependencies(other)}
+        if self._learnt is not None:
+            self._learnt.keep(path, self.workspace, self.checker.launches)
         self._store.put(path, report, read | {self.records_path}, names)
 
     def keep_reports(self) -> None:
@@ -204,10 +208,12 @@ class Project:
             built,
             repr(self._options()),
             repr(self.settings),
-            sorted(self.checker.checked_elsewhere),
             self.neighbours.files(),
+            own_stamp(),
         ]
-        self._store = ReportStore(self._cache, digest(context), self.sources.read, self.neighbours.naming)
+        whole = digest([*context, sorted(self.checker.checked_elsewhere)])
+        self._store = ReportStore(self._cache, whole, self.sources.read, self.neighbours.naming)
+        self._learnt = LearntStore(self._cache, digest(context), self._store.digest)
 
     async def examine(self, path: str, kernels: set[str] | None = None) -> tuple[FileReport, Snapshot | None]:
         """Check a file as `check` does; the report, and what features read (None without a usable Triton)."""
@@ -298,23 +304,21 @@ class Project:
                 found.add(path)
         return frozenset(found)
 
-    def unread(self, path: str) -> list[str]:
-        """The files that may launch or call what a file defines and have not been read for it."""
-        names = frozenset(f.jit.name for f in self.workspace.functions(path))
-        launches, surveyed = self.checker.launches, self.workspace.knows_calls
-        return sorted(
-            p
-            for p in self._naming(names, path)
-            if not (surveyed(p) and (launches.is_indexed(p) or not launches.may_launch(p, names)))
-        )
-
     async def _read_neighbours(self, path: str) -> None:
         """Read the files that may launch or call what a file defines. Others' work goes on between two of them."""
-        names = [f.jit.name for f in self.workspace.functions(path)]
-        for other in self.unread(path):
+        functions = [f.jit for f in self.workspace.functions(path)]
+        launches = self.checker.launches
+        for other in sorted(self._naming(frozenset(f.name for f in functions), path)):
+            if self._learnt is not None:
+                self._learnt.recall(other, self.workspace)
+            surveyed = self.workspace.knows_calls(other)
+            if surveyed and (launches.is_indexed(other) or launches.launches_none(other, functions)):
+                continue
             self.checker.survey([other])
-            if self.checker.launches.may_launch(other, names):
-                self.checker.launches.of_document(other)
+            if not launches.launches_none(other, functions):
+                launches.of_document(other)
+            if self._learnt is not None:
+                self._learnt.keep(other, self.workspace, launches)
             await asyncio.sleep(0)
 
     async def _import(self, path: str) -> None:

@@ -15,7 +15,11 @@ PACKAGE = Path(__file__).resolve().parents[1] / "kernel_ls"
 # entered here and in ARCHITECTURE.md, section "Layers", together.
 _BASE = {"model", "errors"}
 _PURE = _BASE | {"pyeval", "settings"}
-_PIPELINE = _PURE | {"analysis", "compile", "checker", "kept", "sources", "discovery", "neighbours", "kept_reports"}
+_PIPELINE = (
+    _PURE
+    | {"analysis", "compile", "checker", "kept", "sources", "discovery", "neighbours"}
+    | {"kept_reports", "kept_learnt"}
+)
 ALLOWED: dict[str, set[str]] = {
     "": set(),  # kernel_ls/__init__.py
     "model": set(),
@@ -26,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "discovery": _BASE,
     "neighbours": _BASE | {"discovery"},
     "kept_reports": _BASE | {"compile"},
+    "kept_learnt": _BASE | {"analysis", "compile"},
     "kept": _PURE | {"analysis"},
     "analysis": _PURE,
     "compile": _PURE,
@@ -44,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "server": _PIPELINE | {"memory", "project", "background", "session", "convert", "requests"},
     "connection": _BASE | {"memory", "framing", "server"},
     # One of the terminal's commands starts the server.
-    "commands": _PIPELINE | {"project", "background", "report", "connection", "recording"},
+    "commands": _PIPELINE | {"project", "background", "report", "connection", "recording", "memory"},
     "cli": _PIPELINE | {"commands"},
     "__main__": {"cli"},
 }

@@ -33,6 +33,7 @@ from kernel_ls.analysis.environment.values import (
 )
 from kernel_ls.analysis.host_text import host_text
 from kernel_ls.analysis.kernels import JitFunction
+from kernel_ls.analysis.learnt import Learnt
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.model import DEFAULT_TARGET, Json, Program, Target
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Evaluator, Frame, Raised, Undecided, Unknown
@@ -126,6 +127,7 @@ class Workspace:
         self._calls: dict[str, frozenset[str]] = {}
         self._calls_kept: dict[str, tuple[int, dict[str, str], frozenset[str]]] = {}
         """What `calls` answered last: the epoch, and what of each file it rests on."""
+        self._learnt: dict[str, Learnt] = {}
         self.epoch = 0
         """Counts what may change anything that was evaluated, whatever files it was read from: whoever keeps results over
         `invalidate` drops them with it."""
@@ -209,6 +211,7 @@ class Workspace:
             self._kernels.pop(known, None)
             self._functions.pop(known, None)
             self._calls.pop(known, None)
+            self._learnt.pop(known, None)
         self._values = {k: v for k, v in self._values.items() if k[0] not in stale}
         self._programs = {k: v for k, v in self._programs.items() if k[0] not in stale}
 
@@ -477,6 +480,16 @@ class Workspace:
     def knows_calls(self, path: str) -> bool:
         """Whether what `calls` answers for a file is at hand, and the file among the `dependents` of what it calls."""
         return path in self._calls
+
+    def take_learnt(self, path: str, learnt: Learnt) -> None:
+        """Take what an earlier run learnt from a file, whose texts are as they were then, until one of them changes."""
+        self.read_for(path, learnt.texts)
+        self._calls[path] = learnt.calls
+        self._learnt[path] = learnt
+
+    def learnt(self, path: str) -> Learnt | None:
+        """What an earlier run learnt from a file, if that was taken and holds."""
+        return self._learnt.get(path)
 
     def _still(self, epoch: int, reaches: Mapping[str, str]) -> bool:
         return epoch == self.epoch and all(self._reach(name) == reach for name, reach in reaches.items())

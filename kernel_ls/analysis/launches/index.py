@@ -91,8 +91,19 @@ class LaunchIndex:
 
     def may_launch(self, path: str, names: Iterable[str]) -> bool:
         """Whether a file's host code mentions one of some functions: where it does not, it launches none of them."""
+        learnt = self.workspace.learnt(path)
+        if learnt is not None:
+            return learnt.may_launch(names)
         document = self.workspace.document(path)
         return document is not None and not host_words(document).isdisjoint(names)
+
+    def launches_none(self, path: str, kernels: Iterable[JitFunction]) -> bool:
+        """Whether a file is known to launch none of some kernels, without following its host code."""
+        kernels = list(kernels)
+        learnt = self.workspace.learnt(path)
+        if learnt is not None and learnt.launches_none((k.path, k.key) for k in kernels):
+            return True
+        return not self.may_launch(path, [k.name for k in kernels])
 
     def is_indexed(self, path: str) -> bool:
         """Whether what `of_document` answers for a file is at hand."""
@@ -116,7 +127,7 @@ class LaunchIndex:
         yield kernel.path
         seen = {kernel.path}
         for path in sorted(self.workspace.dependents(kernel.path)):
-            if path not in seen and self.may_launch(path, (kernel.name,)):
+            if path not in seen and not self.launches_none(path, (kernel,)):
                 seen.add(path)
                 yield path
         for path in sorted(self._found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,46 @@ async def test_a_change_that_matters_is_seen(
     fresh, _ = await _reports(folder, triton_python, monkeypatch, cache=False)
     assert checks > 0
     assert _shown(kept) == _shown(fresh)
+
+
+UNRELATED = "import triton\nfrom helpers import double\n\n\n@triton.jit\ndef other(x_ptr):\n    double(x_ptr)\n\n\ndef use(x):\n    other[(1,)](x)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        # What is passed to a kernel that is checked again has to be read.
+        ("helpers.py", HELPERS.replace("x * 2", "x * 3"), {"launch.py"}),
+        ("kernels.py", KERNEL.replace("range(n)", "range(n + 1)"), {"launch.py"}),
+        ("launch.py", LAUNCH.replace("float16", "float32"), {"launch.py"}),
+        # A file more may be what an import finds from now on.
+        ("more.py", LAUNCH.replace("float16", "float32"), {"kernels.py", "launch.py", "more.py", "unrelated.py"}),
+    ],
+)
+async def test_what_an_edit_does_not_matter_to_is_not_learnt_again(
+    name: str,
+    text: str,
+    read: set[str],
+    folder: Path,
+    triton_python: Interpreter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (folder / "unrelated.py").write_text(UNRELATED)
+    await _reports(folder, triton_python, monkeypatch)
+    (folder / name).write_text(text)
+    learnt: set[str] = set()
+    real = Checker.survey
+
+    def survey(checker: Checker, paths: Iterable[str]) -> None:
+        learnt.update(Path(path).name for path in paths)
+        real(checker, paths)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checker, "survey", survey)
+        kept, _ = await _reports(folder, triton_python, monkeypatch)
+    fresh, _ = await _reports(folder, triton_python, monkeypatch, cache=False)
+    assert _shown(kept) == _shown(fresh)
+    assert learnt == read
 
 
 class _Trap:
