@@ -105,7 +105,9 @@ class Typist:
                 lines[row] = indent + statement[:typed]
                 yield Edit(self.path, "\n".join(lines), changes_kernel=True)
             del lines[row]
-            yield Edit(self.path, "\n".join(lines), changes_kernel=True)
+            # What was typed beside stays: to take it back as well would be an edit in two places at once.
+            text = "\n".join(lines)
+            yield Edit(self.path, text, changes_kernel=True)
 
     def _beside(self, lines: list[str]) -> Iterator[Edit]:
         kind = self.chance.choice(("comment", "blank", "end"))

@@ -144,6 +144,7 @@ class Background:
         """Let the project's thread answer a question about the project."""
 
         async def answer() -> T:
+            self._project.look_again()
             return question(self._project)
 
         return await self._do(answer())

@@ -94,11 +94,12 @@ class Kept(Generic[T]):
             value = moved(entry.value, by_path)
         except Edited:
             return None
-        return self._entry(entry.key, inputs, value, entry.rests_on)
-
-    def _entry(self, key: Hashable, inputs: Any, value: T, rests_on: Mapping[str, Hashable]) -> _Entry[T]:
-        found = rows((inputs, value))
-        return _Entry(key, inputs, value, rests_on, {path: self._documents(path) for path in found}, found)
+        try:
+            found = {p: frozenset(map(by_path[p].row, r)) if p in by_path else r for p, r in entry.rows.items()}
+        except Edited:
+            # A span that ends at the beginning of an edited row is none of that row.
+            found = rows((inputs, value))
+        return _Entry(entry.key, inputs, value, entry.rests_on, documents, found)
 
     def put(self, owner: Hashable, key: Hashable, inputs: Any, value: T, rests_on: Iterable[str]) -> None:
         """Keep a value beside the owner's last ones.
@@ -110,7 +111,9 @@ class Kept(Generic[T]):
             value: what was found.
             rests_on: the files that were read for it.
         """
-        entry = self._entry(key, inputs, value, {path: self._content(path) for path in rests_on})
+        found = rows((inputs, value))
+        content = {path: self._content(path) for path in rests_on}
+        entry = _Entry(key, inputs, value, content, {path: self._documents(path) for path in found}, found)
         entries = self._entries.setdefault(owner, [])
         entries.insert(0, entry)
         del entries[_STATES:]

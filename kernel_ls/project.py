@@ -85,7 +85,7 @@ class Project:
         self._recorded = ""
         """The text of the recorded launches that the checker knows."""
         self.compiler = compiler or self._make_compiler(workers)
-        self.sources = FileSystemProvider([folder.as_posix()])
+        self.sources = FileSystemProvider([folder.as_posix()], steady=True)
         self._store: ReportStore | None = None
         self._learnt: LearntStore | None = None
         self._read: dict[str, str | None] = {}
@@ -352,6 +352,7 @@ class Project:
         Nothing where the file has another text by now.
         """
         found: list[tuple[Finding, Fix]] = []
+        self.look_again()
         document = self.workspace.document(path)
         for check in self._checks.get(path, ()):
             if check.function.path == path and check.function.document is not document:
@@ -445,12 +446,19 @@ class Project:
 
     def _refresh(self) -> None:
         """Look at the disk again, since nobody has to tell that a file changed there."""
+        if self._store is not None:
+            return
+        self.look_again()
         for path, text in list(self._read.items()):
             now = self.sources.read(path)
             if now != text:
                 self._read[path] = now
                 self.sources.changed()
                 self.workspace.invalidate(path)
+
+    def look_again(self) -> None:
+        """Read the disk anew: whoever asks for something that no check precedes says so first."""
+        self.sources.look_again()
 
     def _remember(self, paths: Iterable[str]) -> None:
         for path in paths:

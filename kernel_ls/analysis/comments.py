@@ -30,6 +30,11 @@ class Comment:
     span: Span
     alone: bool
 
+    def moved(self, by: int) -> Comment:
+        """The same comment some rows further down."""
+        start, end = self.span.start, self.span.end
+        return Comment(self.text, Span.of(start.line + by, start.column, end.line + by, end.column), self.alone)
+
 
 def comments(lines: Sequence[str], first: int = 0) -> Iterator[Comment]:
     """The comments in order; a `#` inside a string, also one over several lines, is none.

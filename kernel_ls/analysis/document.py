@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
@@ -18,7 +18,7 @@ from kernel_ls.analysis.comments import Comment, comments
 from kernel_ls.analysis.isolation import BrokenRegion
 from kernel_ls.analysis.node_memo import once
 from kernel_ls.analysis.positions import split_lines
-from kernel_ls.analysis.reparse import reparse
+from kernel_ls.analysis.reparse import Reparsed, reparse
 from kernel_ls.analysis.rows import moves
 from kernel_ls.model import Span
 from kernel_ls.pyeval.nodes import walk
@@ -58,11 +58,7 @@ class ParsedDocument:
         """Every comment, in order. A string that a broken statement leaves open hides none behind that statement."""
         if "#" not in self.text:
             return ()
-        cuts = {0, len(self.lines)}
-        for region in self.broken:
-            cuts |= {region.lines[0], region.lines[1] + 1}
-        bounds = sorted(cuts)
-        return tuple(c for a, b in pairwise(bounds) for c in comments(self.lines[a:b], a))
+        return tuple(_comments(self.lines, self.broken, (0, len(self.lines))))
 
     def comments_of(self, first: int, last: int) -> tuple[Comment, ...]:
         """The comments in a range of (0-based) rows, the last one excluded."""
@@ -81,6 +77,26 @@ class ParsedDocument:
     def line(self, number: int) -> str:
         """The 0-based line without its end; empty where there is none."""
         return self.lines[number] if 0 <= number < len(self.lines) else ""
+
+
+def _comments(lines: list[str], broken: Sequence[BrokenRegion], part: tuple[int, int]) -> Iterator[Comment]:
+    """The comments in some rows, the last one excluded, which begin and end between two statements."""
+    cuts = set(part)
+    for region in broken:
+        cuts |= {region.lines[0], region.lines[1] + 1}
+    for first, last in pairwise(sorted(cuts)):
+        yield from comments(lines[first:last], first)
+
+
+def _comments_after(before: ParsedDocument, lines: list[str], again: Reparsed) -> tuple[Comment, ...]:
+    """The comments of a text that an edit made, for the most part those from before."""
+    first, stop = again.part
+    by = len(lines) - len(before.lines)
+    above = before.comments_of(0, first)
+    below = before.comments_of(stop - by, len(before.lines))
+    if by:
+        below = tuple(comment.moved(by) for comment in below)
+    return (*above, *_comments(lines, again.broken, again.part), *below)
 
 
 def _parents(statement: ast.stmt) -> dict[ast.AST, ast.AST]:
@@ -107,7 +123,10 @@ def parse(text: str, path: str = "<buffer>", before: ParsedDocument | None = Non
     if before is not None and by is not None and len(before.text) <= MAXIMUM:
         again = reparse(before.tree, before.broken, lines, by)
         if again is not None:
-            return ParsedDocument(path, text, *again, lines)
+            document = ParsedDocument(path, text, again.tree, again.broken, lines)
+            if "comments" in vars(before):
+                vars(document)["comments"] = _comments_after(before, lines, again)
+            return document
     outcome = isolation.attempt("\n".join(lines))
     if isinstance(outcome, ast.Module):
         return ParsedDocument(path, text, outcome, (), lines)

@@ -105,11 +105,14 @@ def isolate(lines: list[str]) -> tuple[ast.Module, tuple[BrokenRegion, ...]]:
 def isolate_part(lines: list[str], first: int, last: int) -> tuple[ast.Module, tuple[BrokenRegion, ...]] | None:
     """As `isolate` for the lines from `first` to before `last`, where every statement outside of them parses.
 
-    None where the part cannot be told from what follows it: a string or a bracket stays open at its end.
+    None where the part cannot be told from what follows it: a string stays open at its end, or a bracket that the statement
+    behind it may stand in.
     """
     scanner = Scanner()
     scanner.feed("\n".join(lines[first:last]) + "\n")
-    if scanner.open:
+    if scanner.open and (
+        scanner.string or scanner.continued or (last < len(lines) and not _cannot_be_inside(lines[last]))
+    ):
         return None
     work = _Isolation(lines)
     work.block(first, last, "", "", 0)

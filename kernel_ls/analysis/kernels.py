@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import Literal, cast
 
 from kernel_ls.analysis.document import ParsedDocument
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import inside, once, once_for_text
 from kernel_ls.analysis.positions import span_of
 from kernel_ls.model import Location, Span
 from kernel_ls.pyeval.nodes import walk
@@ -146,7 +146,7 @@ def _functions(document: ParsedDocument) -> Iterator[JitFunction]:
         key = qualname if seen[qualname] == 1 else f"{qualname}#{seen[qualname]}"
         decorators = tuple(_decorator(d, aliases, document) for d in node.decorator_list)
         dialect: Literal["triton", "gluon"] = "gluon" if any(d.kind == "gluon" for d in decorators) else "triton"
-        parameters = tuple(_parameters(node, document))
+        parameters = once(node, "parameters", partial(_parameters, node, document))
         function = JitFunction(document, node.name, qualname, key, node, scopes, dialect, decorators, parameters)
         last = node.end_lineno or node.lineno
         if function.is_jit and any(n == qualname and node.lineno <= at + 1 <= last for n, (at, _) in damaged):
@@ -161,13 +161,14 @@ def imported_names(tree: ast.Module) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for statement in tree.body:
-        names.update(once(statement, "imported names", partial(_imported_in, statement)))
+        names.update(once_for_text(statement, "imported names", partial(_imported_in, statement)))
     return names
 
 
 def _imported_in(statement: ast.stmt) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in walk(statement):
+    imports = [*inside(statement, ast.Import), *inside(statement, ast.ImportFrom)]
+    for node in sorted(imports, key=lambda n: (n.lineno, n.col_offset)):
         _bind(node, names)
     return names
 
@@ -223,7 +224,23 @@ def _survey(tree: ast.Module) -> tuple[dict[str, str], list[_Definition]]:
     names: dict[str, str] = {}
     renamed: list[ast.Assign] = []
     definitions: list[_Definition] = []
-    stack: list[tuple[ast.AST, tuple[Scope, ...]]] = [(tree, ())]
+    for statement in tree.body:
+        imports, assigned, defined = once(statement, "survey", partial(_survey_of, statement))
+        for node in imports:
+            _bind(node, names)
+        renamed += assigned
+        definitions += defined
+    for assignment in renamed:
+        _rename(assignment, names)
+    return names, definitions
+
+
+def _survey_of(statement: ast.stmt) -> tuple[list[ast.Import | ast.ImportFrom], list[ast.Assign], list[_Definition]]:
+    """A statement's imports, its assignments that may give something another name, and its definitions with the scopes around."""
+    imports: list[ast.Import | ast.ImportFrom] = []
+    renamed: list[ast.Assign] = []
+    definitions: list[_Definition] = []
+    stack: list[tuple[ast.AST, tuple[Scope, ...]]] = [(statement, ())]
     while stack:
         node, scopes = stack.pop()
         kind = type(node)
@@ -234,7 +251,7 @@ def _survey(tree: ast.Module) -> tuple[dict[str, str], list[_Definition]]:
                 renamed.append(node)
             continue
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            _bind(node, names)
+            imports.append(node)
             continue
         if isinstance(node, ast.FunctionDef):
             definitions.append((node, scopes))
@@ -244,9 +261,7 @@ def _survey(tree: ast.Module) -> tuple[dict[str, str], list[_Definition]]:
         for field in ("body", "handlers", "cases", "orelse", "finalbody"):
             children += getattr(node, field, ())
         stack.extend((child, scopes) for child in reversed(children))
-    for assignment in renamed:
-        _rename(assignment, names)
-    return names, definitions
+    return imports, renamed, definitions
 
 
 def _rename(node: ast.Assign, names: dict[str, str]) -> None:
@@ -286,15 +301,15 @@ def _decorator(node: ast.expr, aliases: dict[str, str], document: ParsedDocument
     return Decorator(name, resolved, kind, node, span_of(node, document.lines))
 
 
-def _parameters(node: ast.FunctionDef, document: ParsedDocument) -> Iterator[Parameter]:
+def _parameters(node: ast.FunctionDef, document: ParsedDocument) -> tuple[Parameter, ...]:
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
     defaults += arguments.defaults
     pairs = [(a, d, False) for a, d in zip(positional, defaults, strict=True)]
     pairs += [(a, d, True) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-    for argument, default, keyword_only in pairs:
-        yield Parameter(
+    return tuple(
+        Parameter(
             argument.arg,
             argument.annotation,
             default,
@@ -302,6 +317,8 @@ def _parameters(node: ast.FunctionDef, document: ParsedDocument) -> Iterator[Par
             keyword_only,
             span_of(argument, document.lines),
         )
+        for argument, default, keyword_only in pairs
+    )
 
 
 def _is_constexpr(annotation: ast.expr | None) -> bool:

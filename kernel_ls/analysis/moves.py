@@ -40,30 +40,34 @@ def moved(value: T, by_path: Mapping[str, Moves]) -> T:
     Raises:
         Edited: something in it lies in rows that were edited.
     """
-    return _moved(value, by_path)  # type: ignore[no-any-return]
+    return _moved(value, by_path, {})  # type: ignore[no-any-return]
 
 
-def _moved(value: Any, by_path: Mapping[str, Moves]) -> Any:
+def _moved(value: Any, by_path: Mapping[str, Moves], known: dict[int, Any]) -> Any:
+    """As `moved`; `known` has what was made of each dataclass, of which many stand in a value in several places."""
     kind = type(value)
     names = _known_fields.get(kind)
     if names is None:
         names = _fields(kind)
     if names:
+        if id(value) in known:
+            return known[id(value)]
         changed = None
         for name in names:
             old = getattr(value, name)
-            new = old if type(old) in _PLAIN else _moved(old, by_path)
+            new = old if type(old) in _PLAIN else _moved(old, by_path, known)
             if new is not old:
                 changed = {**(changed or {}), name: new}
-        return dataclasses.replace(value, **changed) if changed else value
+        made = known[id(value)] = dataclasses.replace(value, **changed) if changed else value
+        return made
     if kind is Location:
         by = by_path.get(value.path)
         return value if by is None else by.location(value)
     if kind is tuple or kind is list:
-        items = [item if type(item) in _PLAIN else _moved(item, by_path) for item in value]
+        items = [item if type(item) in _PLAIN else _moved(item, by_path, known) for item in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else kind(items)
     if isinstance(value, Mapping):
-        pairs = {key: _moved(item, by_path) for key, item in value.items()}
+        pairs = {key: item if type(item) in _PLAIN else _moved(item, by_path, known) for key, item in value.items()}
         return value if all(pairs[key] is item for key, item in value.items()) else pairs
     return value
 

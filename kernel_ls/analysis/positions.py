@@ -12,9 +12,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import inside, once
 from kernel_ls.model import Location, Position, Span, UnitOrigin, UnitSpan
-from kernel_ls.pyeval.nodes import walk
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
@@ -147,7 +146,8 @@ def _build_unit(document: ParsedDocument, node: ast.FunctionDef | ast.ClassDef) 
 def _inside_strings(node: ast.AST) -> set[int]:
     """The 0-based rows that a string begins before: an empty one of these is part of the string."""
     found: set[int] = set()
-    for inner in walk(node):
-        if isinstance(inner, (ast.Constant, ast.JoinedStr)) and (inner.end_lineno or 0) > inner.lineno:
-            found.update(range(inner.lineno, inner.end_lineno or 0))
+    for kind in (ast.Constant, ast.JoinedStr):
+        for inner in inside(node, kind):
+            if (inner.end_lineno or 0) > inner.lineno:
+                found.update(range(inner.lineno, inner.end_lineno or 0))
     return found

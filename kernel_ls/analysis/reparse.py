@@ -9,18 +9,34 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kernel_ls.analysis import isolation
 from kernel_ls.analysis.isolation import BrokenRegion
+from kernel_ls.analysis.node_memo import moved
 from kernel_ls.analysis.rows import Moves
 
 _CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
 
 
-def reparse(
-    tree: ast.Module, broken: Sequence[BrokenRegion], lines: list[str], by: Moves
-) -> tuple[ast.Module, tuple[BrokenRegion, ...]] | None:
-    """The tree of a text that was made of another by one edit, and what of it does not parse; None where that cannot be told.
+@dataclass(frozen=True, slots=True)
+class Reparsed:
+    """What an edit made of a tree.
+
+    Attributes:
+        tree: the tree of the whole text.
+        broken: what of it does not parse.
+        part: the rows that were parsed again, the last one excluded. What is before them is as it was, and so is what is
+            behind, but for its rows.
+    """
+
+    tree: ast.Module
+    broken: tuple[BrokenRegion, ...]
+    part: tuple[int, int]
+
+
+def reparse(tree: ast.Module, broken: Sequence[BrokenRegion], lines: list[str], by: Moves) -> Reparsed | None:
+    """The tree of a text that was made of another by one edit; None where that cannot be told.
 
     Args:
         tree, broken: of the text before.
@@ -60,8 +76,11 @@ def reparse(
         again = isolation.attempt("\n" * stop + "\n".join(lines[stop:]))
         if isinstance(again, isolation.Failure):
             return None
+        if len(again.body) == len(rest):
+            for statement, now in zip(rest, again.body, strict=True):
+                moved(statement, now)
         rest = again.body
-    return ast.Module(body=[*body[:before], *part.body, *rest], type_ignores=[]), found
+    return Reparsed(ast.Module(body=[*body[:before], *part.body, *rest], type_ignores=[]), found, (first, stop))
 
 
 def _first(statement: ast.stmt) -> int:

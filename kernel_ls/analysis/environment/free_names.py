@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import once_for_text
 from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
 
@@ -23,7 +23,7 @@ def reads_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Reads
 
     Its generator visits the annotations and the defaults of the parameters like any expression of the body.
     """
-    return once(node, "reads", partial(_reads_of, node))
+    return once_for_text(node, "reads", partial(_reads_of, node))
 
 
 def _reads_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Reads:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis.document import ParsedDocument
 from kernel_ls.analysis.environment.values import ModuleValue, Opaque, Ref
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import inside, once_for_text
 from kernel_ls.pyeval import MISSING, Frame, Raised, Unknown
-from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
 
 if TYPE_CHECKING:
@@ -82,8 +81,10 @@ class Module:
         self._active: set[Any] = set()
         self._stars: list[int] = []
         self._binders: dict[str, list[int]] = {}
+        self._torn = {known.rpartition(".")[2] for known in document.broken_names}
+        """What cannot be known at present, wherever in the module it stands; better than to say that there is none."""
         self._set_by_functions = frozenset(
-            name for s in document.tree.body for name in once(s, "globals", partial(_declared_global, s))
+            name for s in document.tree.body for name in once_for_text(s, "globals", partial(_declared_global, s))
         )
         for index, statement in enumerate(document.tree.body):
             for name_bound in self._binds(statement):
@@ -197,6 +198,8 @@ class Module:
             return self.name if self.is_package else self.name.rpartition(".")[0]
         if name in ("__doc__", "__spec__", "__loader__", "__path__"):
             return Unknown(f"`{name}` is set when the module is imported")
+        if name in self._torn:
+            return Unknown(f"`{name}` does not parse", name)
         return MISSING
 
     def _binders_of(self, name: str) -> list[int]:
@@ -235,8 +238,8 @@ class Module:
     def _star_sources(self, statement: ast.stmt) -> list[Any]:
         """What star imports in a statement lead to: a module, a Ref, or None for one that is not read."""
         found = []
-        for node in walk(statement):
-            if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
+        for node in inside(statement, ast.ImportFrom):
+            if any(a.name == "*" for a in node.names):
                 value = self._import_source(node)
                 found.append(
                     value.module if isinstance(value, ModuleValue) else value if isinstance(value, Ref) else None
@@ -247,7 +250,7 @@ class Module:
 
     def _binds(self, node: ast.stmt) -> frozenset[str]:
         """The names that a statement binds or changes; `*` for a star import."""
-        return once(node, "binds", partial(_binds, node))
+        return once_for_text(node, "binds", partial(_binds, node))
 
     def _step(self, node: ast.stmt, name: str, index: int, before: Any) -> Any:
         """The value of `name` after a statement, given the one before."""
@@ -472,8 +475,8 @@ class Module:
     def opaque_star(self) -> str:
         """The name of a module that is not read and from which everything is imported, or empty."""
         for index in self._stars:
-            for node in walk(self.tree.body[index]):
-                if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
+            for node in inside(self.tree.body[index], ast.ImportFrom):
+                if any(a.name == "*" for a in node.names):
                     source = self._import_source(node)
                     if not isinstance(source, (ModuleValue, Ref)):
                         return source.name if isinstance(source, Opaque) else (node.module or ".")
@@ -485,7 +488,7 @@ class Module:
 
 
 def _declared_global(node: ast.stmt) -> tuple[str, ...]:
-    return tuple(name for inner in walk(node) if isinstance(inner, ast.Global) for name in inner.names)
+    return tuple(name for inner in inside(node, ast.Global) for name in inner.names)
 
 
 def _binds(node: ast.stmt) -> frozenset[str]:

@@ -11,7 +11,7 @@ from kernel_ls.analysis.environment.domain import qualname_in
 from kernel_ls.analysis.environment.modules import Module
 from kernel_ls.analysis.environment.values import ClassValue, FunctionValue, carried_kernel
 from kernel_ls.analysis.kernels import JitFunction
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import inside, once, once_for_text
 from kernel_ls.pyeval import Frame, Raised, Unknown
 from kernel_ls.pyeval.nodes import walk
 from kernel_ls.pyeval.statements import bound_names
@@ -149,7 +149,12 @@ def _passed_by_callers(module: Module, node: ast.FunctionDef) -> dict[str, Any]:
     """What calls of the function in its own module pass, where that is known."""
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     found: dict[str, Any] = {}
-    calls = [call for s in module.tree.body for call in once(s, "calls", partial(_calls, s)).get(node.name, ())]
+    calls = [
+        call
+        for s in module.tree.body
+        if node.name in once_for_text(s, "called", partial(_called, s))
+        for call in once(s, "calls", partial(_calls, s))[node.name]
+    ]
     for call in calls[:_CALLERS]:
         given = dict(zip(names, (a for a in call.args if not isinstance(a, ast.Starred)), strict=False))
         given.update({k.arg: k.value for k in call.keywords if k.arg is not None})
@@ -162,11 +167,15 @@ def _passed_by_callers(module: Module, node: ast.FunctionDef) -> dict[str, Any]:
     return found
 
 
+def _called(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(once(statement, "calls", partial(_calls, statement)))
+
+
 def _calls(statement: ast.stmt) -> dict[str, list[ast.Call]]:
     """The calls in a statement by the name that is called."""
     found: dict[str, list[ast.Call]] = {}
-    for node in walk(statement):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+    for node in inside(statement, ast.Call):
+        if isinstance(node.func, ast.Name):
             found.setdefault(node.func.id, []).append(node)
     return found
 

@@ -34,7 +34,7 @@ from kernel_ls.analysis.environment.values import (
 from kernel_ls.analysis.host_text import host_text
 from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.learnt import Learnt
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import once_for_text
 from kernel_ls.model import DEFAULT_TARGET, Json, Program, Target
 from kernel_ls.pyeval import MISSING, Budget, BudgetExceeded, Evaluator, Frame, Raised, Undecided, Unknown
 from kernel_ls.pyeval.nodes import walk
@@ -442,7 +442,7 @@ class Workspace:
             name
             for statement in document.tree.body
             if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
-            for name in once(statement, "names", partial(_names, statement.value))
+            for name in once_for_text(statement, "names", partial(_names, statement.value))
         }
         for jit in self.definitions(path).values():
             called = not jit.scopes and jit.name in passed

@@ -9,10 +9,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kernel_ls.analysis import kernels
-from kernel_ls.analysis.node_memo import once
+from kernel_ls.analysis.node_memo import inside, once, once_for_text
 from kernel_ls.analysis.positions import span_of
 from kernel_ls.model import Edit, Fix, Location, Position, Span
-from kernel_ls.pyeval.nodes import walk
 
 if TYPE_CHECKING:
     from kernel_ls.analysis.document import ParsedDocument
@@ -109,14 +108,14 @@ def calls(document: ParsedDocument) -> dict[Span, ast.Call]:
 
 
 def _calls_in(statement: ast.stmt, document: ParsedDocument) -> dict[Span, ast.Call]:
-    return {span_of(n, document.lines): n for n in walk(statement) if isinstance(n, ast.Call)}
+    return {span_of(n, document.lines): n for n in inside(statement, ast.Call)}
 
 
 def called_names(document: ParsedDocument) -> set[str]:
     """The dotted names that a document's text calls."""
     found: set[str] = set()
     for statement in document.tree.body:
-        found |= once(statement, "called names", partial(_called_in, statement, document))
+        found |= once_for_text(statement, "called names", partial(_called_in, statement, document))
     return found - {""}
 
 

@@ -56,7 +56,7 @@ PIECES = (
 
 def _same(one: ParsedDocument, other: ParsedDocument) -> bool:
     trees = (ast.dump(d.tree, include_attributes=True) for d in (one, other))
-    return len(set(trees)) == 1 and one.broken == other.broken
+    return len(set(trees)) == 1 and one.broken == other.broken and one.comments == other.comments
 
 
 def _edit(text: str, chance: random.Random) -> str:
