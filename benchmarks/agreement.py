@@ -5,10 +5,11 @@
 The functions of liger-kernel and fla are called on CPU tensors under `kernel-ls record --dry-run` (`agreement_drive.py`, in an
 environment of its own with torch's CPU build and Triton 3.5.1). Each kernel that was launched is then checked without those
 records. For every distinct way in which a kernel was launched, each parameter is compared: whether it is a pointer, an
-integer, a float, a boolean, a descriptor or None, and what class of number a pointer leads to. Three figures:
+integer, a float, a boolean, a descriptor or None, and what class of number a pointer leads to. Four figures:
 
 - `covered`: some specialization that is checked has the parameter as it was passed;
 - `nearest`: the one specialization that agrees with the launch at most parameters has it so;
+- `nearest of tier 1`: the same without variants that can occur at run time, whose findings are warnings at most;
 - `first`: the first specialization has it so.
 
 What is annotated `tl.constexpr` agrees by itself and is left out.
@@ -84,7 +85,7 @@ async def measure(library: str, python: str, show: int) -> None:
     project = Project(folder, replace(Settings(), python=python, cache=False), workers=2)
     await project.open()
     await project.learn()
-    kernels = parameters = covered = agreeing = strict = ways = 0
+    kernels = parameters = covered = whole = agreeing = strict = ways = 0
     wrong: Counter[str] = Counter()
     for path in sorted(p.as_posix() for p in folder.rglob("*.py")):
         known = [f.jit for f in project.workspace.functions(path) if recorded.launches_of(f.jit)]
@@ -106,6 +107,7 @@ async def measure(library: str, python: str, show: int) -> None:
                 nearest = max(guessed, key=lambda g: sum(g.get(n) == k for n, k in way))
                 parameters += len(way)
                 covered += sum(any(g.get(n) == k for g in every) for n, k in way)
+                whole += max(sum(g.get(n) == k for n, k in way) for g in every)
                 agreeing += sum(nearest.get(n) == k for n, k in way)
                 strict += sum(guessed[0].get(n) == k for n, k in way)
                 for name, passed in way:
@@ -113,12 +115,13 @@ async def measure(library: str, python: str, show: int) -> None:
                         wrong[f"{passed}, taken for {nearest.get(name)}"] += 1
                         if show > 0:
                             show -= 1
-                            print(f"  {function.qualname}({name}): {passed}, taken for {nearest.get(name)}")
+                            never = "" if any(g.get(name) == passed for g in every) else " (in every specialization)"
+                            print(f"  {function.qualname}({name}): {passed}, taken for {nearest.get(name)}{never}")
     await project.close()
-    shares = " | ".join(f"{100 * n / max(1, parameters):.1f} %" for n in (covered, agreeing, strict))
+    shares = " | ".join(f"{100 * n / max(1, parameters):.1f} %" for n in (covered, whole, agreeing, strict))
     print(f"| {library} | {kernels} | {ways} | {parameters} | {shares} |")
     for what, count in wrong.most_common(12):
-        print(f"|  | | | {count} | {what} | | |", flush=True)
+        print(f"|  | | | {count} | {what} | | | |", flush=True)
 
 
 def _kinds(arguments: tuple[Argument, ...] | tuple[RecordedArgument, ...], names: list[str]) -> dict[str, str]:
@@ -133,7 +136,8 @@ def main() -> None:
     parser.add_argument("--triton-python", default=sys.executable)
     arguments = parser.parse_args()
     print(
-        "| library | kernels | ways | run-time parameters | covered | nearest | first |\n|---|---|---|---|---|---|---|"
+        "| library | kernels | ways | run-time parameters | covered | nearest | nearest of tier 1 | first |\n"
+        "|---|---|---|---|---|---|---|---|"
     )
     for library in arguments.names or ["liger-kernel", "fla-core"]:
         asyncio.run(measure(library, arguments.triton_python, arguments.show))

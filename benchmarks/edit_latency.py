@@ -171,6 +171,7 @@ class Editor:
         """End the server."""
         await self.client.shutdown_async(None)
         self.client.exit(None)
+        await self.client.stop()
 
 
 def _difference(before: str, after: str) -> lsp.TextDocumentContentChangePartial:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kernel_ls.analysis.environment import Abstract, Heuristics, Ref, Workspace
@@ -59,6 +59,23 @@ def compute(layers: Sequence[Heuristics], arguments: Mapping[str, Fact], workspa
             found[name] = Fact("constexpr", evidence, wire)
             values[name] = _host_value(found[name])
     return found
+
+
+def asked(layers: Sequence[Heuristics], arguments: Mapping[str, Fact], workspace: Workspace) -> frozenset[str]:
+    """The run-time arguments of which a heuristic has another value when they are None: a launch may leave them out."""
+
+    def values(left_out: Iterable[str]) -> list[tuple[str, Json]]:
+        found = compute(layers, {**arguments, **dict.fromkeys(left_out, _LEFT_OUT)}, workspace)
+        return sorted((name, fact.value) for name, fact in found.items())
+
+    present = [name for name, fact in arguments.items() if fact.type != "constexpr"]
+    before = values(())
+    if not layers or values(present) == before:
+        return frozenset()
+    return frozenset(name for name in present if values((name,)) != before)
+
+
+_LEFT_OUT = Fact("constexpr", Evidence(EvidenceKind.VARIANT, "left out"), {"k": "lit", "v": None})
 
 
 def names(layers: Sequence[Heuristics]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernel_ls.analysis.environment import Workspace
@@ -10,7 +10,7 @@ from kernel_ls.analysis.kernels import JitFunction
 from kernel_ls.analysis.pins import pins_of
 from kernel_ls.model import Argument, Evidence, EvidenceKind, Program, Specialization
 
-from . import arms, flow, guesses, names
+from . import arms, flow, guesses, heuristics, names
 from .assemble import Kernel, assemble
 from .flow import Given
 from .settings import UNKNOWN_POINTEE, Fact, Setting, from_annotations, from_autotune, from_defaults, from_pins, merged
@@ -76,12 +76,44 @@ def plan(
     kernel = Kernel(
         jit, program, workspace, usage, resolved.heuristics if resolved else (), base, tensors, _passed(settings)
     )
-    chosen = [assemble(kernel, s) for s in settings[: max(1, limit // 2)]]
+    chosen = told = [assemble(kernel, s) for s in settings[: max(1, limit // 2)]]
     if not pinned:
         covering = arms.cover(kernel, settings[0], limit)
         chosen = [chosen[0], *covering[1:], *chosen[1:]]
     specializations = _distinct(chosen)[:limit]
-    return Plan(specializations, _variants(kernel, specializations, bool(pinned), variants), usage, kernel)
+    found = [] if pinned else [*_sparse(kernel, zip(settings, told, strict=False)), *_ones(kernel, specializations)]
+    known = {s.key for s in specializations}
+    return Plan(specializations, tuple(s for s in _distinct(found) if s.key not in known)[:variants], usage, kernel)
+
+
+def _sparse(kernel: Kernel, told: Iterable[tuple[Setting, Specialization]]) -> Iterator[Specialization]:
+    """Variants in which everything that a launch may leave out is left out, and what goes with that is off.
+
+    A launch may leave out what it passes None for on some way through the host code, and what a heuristic asks about. That all
+    of it is left out at once is a guess, so that what hangs on it is one too.
+    """
+    for setting, specialization in told:
+        facts = {a.name: Fact(a.type, a.evidence, a.value) for a in specialization.arguments}
+        asked = heuristics.asked(kernel.layers, facts, kernel.workspace) if kernel.layers else frozenset()
+        changed: dict[str, Fact] = {}
+        for name, fact in facts.items():
+            others = setting.facts[name].others if name in setting.facts else ()
+            for value in (None, False):
+                off = ("constexpr", {"k": "lit", "v": value})
+                if off in others or (value is None and name in asked):
+                    why = f"its launch may pass {value}" if off in others else "a heuristic asks whether it is None"
+                    evidence = Evidence(EvidenceKind.VARIANT, why, fact.evidence.location)
+                    changed[name] = Fact(off[0], evidence, off[1])
+                    break
+        if changed:
+            listed = ", ".join(f"`{name}`" for name in list(changed)[:3])
+            origin = Evidence(EvidenceKind.VARIANT, f"a launch leaves out {listed}", setting.origin.location)
+            made = assemble(kernel, replace(setting, facts={**setting.facts, **changed}, origin=origin), tier=2)
+            arguments = tuple(
+                a if (a.type, a.value) == (facts[a.name].type, facts[a.name].value) else replace(a, open=True)
+                for a in made.arguments
+            )
+            yield replace(made, arguments=arguments)
 
 
 def _with_configs(settings: Iterable[Setting], configs: Sequence[Setting]) -> list[Setting]:
@@ -131,26 +163,21 @@ def _distinct(specializations: Iterable[Specialization]) -> tuple[Specialization
 # ------------------------------------------------------------------------------------------------- variants
 
 
-def _variants(
-    kernel: Kernel, planned: Sequence[Specialization], pinned: bool, limit: int
-) -> tuple[Specialization, ...]:
-    """What else a launch can make of a run-time argument: an integer that is 1 is a constant, a tensor may be None."""
-    if pinned or not planned:
-        return ()
+def _ones(kernel: Kernel, planned: Sequence[Specialization]) -> list[Specialization]:
+    """What else a launch makes of an integer: one that is 1 is a constant."""
     first = planned[0]
     stated = {n for n, f in kernel.base.items() if f.evidence.kind is EvidenceKind.ANNOTATION}
     fixed = _not_specialized(kernel) | stated
     found: list[Specialization] = []
     ones = [a.name for a in first.arguments if _can_be_one(kernel, a) and a.name not in fixed]
-    for name in ones[: limit - 1]:
+    for name in ones[: TIER_TWO - 1]:
         found.append(
             _changed(first, {name: ({"k": "lit", "v": 1}, f"`{name}` is 1 at a launch: Triton makes it a constant")})
         )
     if len(ones) > 1:
         every = {n: ({"k": "lit", "v": 1}, "it is 1 at a launch: Triton makes it a constant") for n in ones}
         found.append(_changed(first, every))
-    known = {s.key for s in planned}
-    return tuple(s for s in _distinct(found) if s.key not in known)[:limit]
+    return found
 
 
 def _not_specialized(kernel: Kernel) -> frozenset[str]:
