@@ -29,6 +29,7 @@ from kernel_ls.analysis.proof import choices, mends
 from kernel_ls.analysis.specialize import from_launches
 from kernel_ls.analysis.specialize.from_recorded import Recorded
 from kernel_ls.analysis.verdict import Attempt, Shown, Trial, best_attempt, conclude
+from kernel_ls.compile.ahead import Ahead
 from kernel_ls.compile.client import Compiler
 from kernel_ls.kept import Kept, lasts
 from kernel_ls.model import (
@@ -116,6 +117,9 @@ class Checker:
         self._checks: Kept[tuple[tuple[Trial, ...], tuple[Finding, ...], KernelReport]] = Kept(
             workspace.document, lambda path: self._host_text(path).code
         )
+        self._planned: dict[tuple[str, str], tuple[object, tuple[Specialization, ...]]] = {}
+        """For each kernel, what its last check rested on beside its text, and with what it was checked."""
+        self._ahead = Ahead(compiler)
         self._around: Kept[tuple[rules.Explanation, ...]] = Kept(
             workspace.document, lambda path: self._host_text(path).whole, most=64
         )
@@ -333,10 +337,18 @@ class Checker:
         if kept is not None:
             self.workspace.read_for(function.path, kept[1])
             return KernelCheck(function, program, *kept[0])
-        plan = specialize.plan(function, program, self.workspace, launches=launches)
+        planned = self._planned.get(owner, ((), ()))
+        ahead = [self._job(program, s, t) for t in self.options.targets for s in planned[1] if planned[0] == inputs]
         trials: list[Trial] = []
-        for target in self.options.targets:
-            trials += await self._trials(function, program, plan, target, started)
+        try:
+            await self._ahead.start(ahead)
+            plan = specialize.plan(function, program, self.workspace, launches=launches)
+            for target in self.options.targets:
+                trials += await self._trials(function, program, plan, target, started)
+        except BaseException:
+            self._ahead.leave(ahead, cancel=True)
+            raise
+        self._ahead.leave(ahead, cancel=False)
         findings = conclude(trials, describe, guessing=not launches and not plan.is_kernel)
         if standing is Standing.UNDECIDED:
             # Whether there is such a kernel hangs on how the module is loaded.
@@ -356,6 +368,7 @@ class Checker:
         if in_time and all(lasts(attempt.result) for trial in trials for attempt in trial.attempts):
             files = self.workspace.dependencies(function.path)
             self._checks.put(owner, key, inputs, (tuple(trials), findings, report), files)
+        self._planned[owner] = inputs, tuple(t.attempts[0].specialization for t in trials if t.tier == 1)
         return KernelCheck(function, program, tuple(trials), findings, report)
 
     async def _trials(
@@ -411,6 +424,9 @@ class Checker:
             return Trial(tuple(attempts), best_attempt(attempts), conclusive=conclusive)
         return Trial(tuple(attempts), best_attempt(attempts))
 
+    def _job(self, program: Program, specialization: Specialization, target: Target) -> Job:
+        return Job(program, specialization, target, self.options.collect, self.options.budget_seconds)
+
     async def _attempt(
         self,
         function: JitFunction,
@@ -419,8 +435,7 @@ class Checker:
         target: Target,
         plan: specialize.Plan,
     ) -> Attempt:
-        job = Job(program, specialization, target, self.options.collect, self.options.budget_seconds)
-        result = await self.compiler.check(job)
+        result = await self._ahead.check(self._job(program, specialization, target))
         context = rules.RuleContext(
             program=program,
             documents=self.workspace.document,
