@@ -16,6 +16,7 @@ from functools import cached_property
 
 from kernel_ls.model import (
     CompileResult,
+    EvidenceKind,
     Finding,
     Fix,
     Severity,
@@ -168,6 +169,11 @@ def _judge(
         severity = Severity.INFO
         assumed = shown.hangs_on
     witness = case.trials[0].best.specialization
+    if severity is not Severity.INFO and not first and elsewhere and witness.assumed:
+        # Of what may be left out, nobody knows what is left out together.
+        left_out = tuple(a.name for a in witness.arguments if a.open and a.evidence.kind is EvidenceKind.VARIANT)
+        if left_out:
+            severity, assumed = Severity.INFO, left_out
     return replace(
         finding,
         severity=severity,
