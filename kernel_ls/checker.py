@@ -34,7 +34,6 @@ from kernel_ls.compile.client import Compiler
 from kernel_ls.kept import Kept, lasts
 from kernel_ls.model import (
     DEFAULT_TARGET,
-    Argument,
     CompileResult,
     FileReport,
     Finding,
@@ -118,7 +117,7 @@ class Checker:
             workspace.document, lambda path: self._host_text(path).code
         )
         self._planned: dict[tuple[str, str], tuple[object, tuple[Specialization, ...]]] = {}
-        """For each kernel, what its last check rested on beside its text, and with what it was checked."""
+        """For each kernel, what its last check rested on beside its text, and with what it was checked, in order."""
         self._ahead = Ahead(compiler)
         self._around: Kept[tuple[rules.Explanation, ...]] = Kept(
             workspace.document, lambda path: self._host_text(path).whole, most=64
@@ -368,7 +367,7 @@ class Checker:
         if in_time and all(lasts(attempt.result) for trial in trials for attempt in trial.attempts):
             files = self.workspace.dependencies(function.path)
             self._checks.put(owner, key, inputs, (tuple(trials), findings, report), files)
-        self._planned[owner] = inputs, tuple(t.attempts[0].specialization for t in trials if t.tier == 1)
+        self._planned[owner] = inputs, tuple(a.specialization for t in trials if t.tier == 1 for a in t.attempts)
         return KernelCheck(function, program, tuple(trials), findings, report)
 
     async def _trials(
@@ -376,18 +375,20 @@ class Checker:
     ) -> list[Trial]:
         """Every planned specialization: one after the other until one compiles, whose guesses the rest, side by side, begin with."""
         trials: list[Trial] = []
-        learned: Mapping[str, Argument] = {}
+        learned: Mapping[str, specialize.Learned] = {}
         left = list(plan.specializations)
         while left and not learned:
             trials.append(await self._trial(function, program, plan, left.pop(0), target, started))
             if trials[-1].best.is_settled:
-                learned = guesses(trials[-1].best.specialization)
+                trial = trials[-1]
+                learned = specialize.learned(trial.attempts[0].specialization, trial.best.specialization)
                 break
-        following = (self._trial(function, program, plan, carry(learned, p), target, started) for p in left)
+        carried = [specialize.carry(plan, learned, planned) for planned in (*left, *plan.variants)]
+        following = (self._trial(function, program, plan, p, target, started) for p in carried[: len(left)])
         trials += await asyncio.gather(*following)
         if any(t.best.result.status is not Status.DONE for t in trials):
             return trials
-        variants = (self._attempt(function, program, carry(learned, v), target, plan) for v in plan.variants)
+        variants = (self._attempt(function, program, v, target, plan) for v in carried[len(left) :])
         trials += [Trial((attempt,), attempt, tier=2) for attempt in await asyncio.gather(*variants)]
         return trials
 
@@ -482,25 +483,6 @@ def _guesses_behind(
         behind = plan.usage.hangs_on([explanation.span])
         return tuple(name for name in specialization.assumed if name in behind)
     return ()
-
-
-def guesses(specialization: Specialization) -> Mapping[str, Argument]:
-    """The guessed facts of a specialization that compiled: the best guess for the next one."""
-    return {a.name: a for a in specialization.arguments if a.guessed}
-
-
-def carry(learned: Mapping[str, Argument], planned: Specialization) -> Specialization:
-    """A planned specialization with its guessed types replaced by those that were seen to compile.
-
-    Values of constexpr parameters stay: they are what makes this specialization another one.
-    """
-    changed = tuple(
-        learned[a.name]
-        if a.guessed and a.name in learned and a.type != "constexpr" and learned[a.name].type != "constexpr"
-        else a
-        for a in planned.arguments
-    )
-    return replace(planned, arguments=changed)
 
 
 def describe(specialization: Specialization) -> dict[str, str]:

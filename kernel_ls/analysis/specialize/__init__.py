@@ -10,8 +10,21 @@ describe.py                                plans for a person
 
 from kernel_ls.analysis.specialize.describe import describe, value_text
 from kernel_ls.analysis.specialize.plan import Plan, plan
-from kernel_ls.analysis.specialize.repair import hangs_on_guess, repair
+from kernel_ls.analysis.specialize.repair import Learned, carry, hangs_on_guess, learned, repair
 from kernel_ls.analysis.specialize.settings import Setting
 from kernel_ls.analysis.specialize.usage import Usage, Use
 
-__all__ = ["Plan", "Setting", "Usage", "Use", "describe", "hangs_on_guess", "plan", "repair", "value_text"]
+__all__ = [
+    "Learned",
+    "Plan",
+    "Setting",
+    "Usage",
+    "Use",
+    "carry",
+    "describe",
+    "hangs_on_guess",
+    "learned",
+    "plan",
+    "repair",
+    "value_text",
+]

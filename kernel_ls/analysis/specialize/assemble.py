@@ -17,7 +17,7 @@ from . import guesses, heuristics
 from .flow import Given
 from .guesses import Candidate
 from .settings import UNKNOWN_NUMBER, UNKNOWN_POINTEE, Fact, Setting
-from .usage import Usage
+from .usage import Usage, Use
 from .values import MISSING, Origin
 
 _TILE_FALLBACK = guesses.TILE
@@ -64,6 +64,9 @@ class Kernel:
                 found += [c for c in guessed if c.type != "constexpr" or not fact.type or parameter.is_constexpr]
             else:
                 found.append(Candidate(fact.type, fact.value, detail=fact.evidence.detail))
+        if {Use.ADDRESS, Use.DESCRIPTOR} & self.usage.uses(parameter.name):
+            # Through None, there is no access: what else is passed comes first.
+            found.sort(key=lambda c: c.same == guesses.NONE.same)
         return tuple({c.same: c for c in found}.values())
 
     def _guesses(self, parameter: Parameter) -> tuple[Candidate, ...]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 from kernel_ls.model import Json, Program, UnitSpan
 
 from .calls import CallFlow, Scope
+from .slices import deciding
 from .usage import Arm, Mark, Test, Usage, Use
 from .values import (
     MISSING,
@@ -604,6 +605,10 @@ class Flow(CallFlow):
 class _ArmFlow(Flow):
     """A run that only finds out which arms are reached: uses are not noted, since nothing that is followed hangs on them."""
 
+    def run_unit(self, unit: str, node: ast.FunctionDef, arguments: Mapping[str, Abstract]) -> Abstract:
+        """Follow what the arms of one function hang on."""
+        return super().run_unit(unit, deciding(node, self.globals_of(unit), self.program), arguments)
+
     def mark(self, origins: Iterable[Origin], use: Use, node: ast.AST, detail: Any = None) -> None:
         """Note nothing."""
 
@@ -625,7 +630,9 @@ class _ArmFlow(Flow):
 def _merge(first: Mapping[str, Abstract], second: Mapping[str, Abstract]) -> dict[str, Abstract]:
     merged = dict(first)
     for name, value in second.items():
-        merged[name] = join(merged[name], value) if name in merged else value
+        held = merged.get(name)
+        if held is not value:
+            merged[name] = value if held is None else join(held, value)
     return merged
 
 

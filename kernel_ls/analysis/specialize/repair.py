@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kernel_ls.model import Argument, EvidenceKind, Fault, Specialization, UnitSpan
 
@@ -15,7 +15,7 @@ from .assemble import descriptor, element_of
 from .guesses import NONE, POINTEES, Candidate
 from .plan import Plan
 from .settings import Fact
-from .usage import Usage
+from .usage import Usage, Use
 
 _FIRST = 3
 """Other values of one parameter that are tried before changes of several parameters at once."""
@@ -128,6 +128,48 @@ def apply(plan: Plan, specialization: Specialization, changes: Mapping[str, Cand
     return replace(specialization, arguments=_computed(plan, arguments, changes))
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A guessed argument of a specialization that compiles: as it was planned, and as it is after all repairs."""
+
+    planned: Argument
+    compiled: Argument
+
+
+def learned(planned: Specialization, compiled: Specialization) -> Mapping[str, Learned]:
+    """What a trial taught, by parameter."""
+    first = {a.name: a for a in planned.arguments}
+    return {a.name: Learned(first.get(a.name, a), a) for a in compiled.arguments if a.guessed}
+
+
+def carry(plan: Plan, taught: Mapping[str, Learned], planned: Specialization) -> Specialization:
+    """A planned specialization with its guesses replaced by those that were seen to compile.
+
+    Flags and what is None stay: they are what makes this specialization another one. A number that was planned for the
+    other as well is replaced by the one that the other compiled with.
+    """
+    changed: list[Argument] = []
+    numbers = set()
+    for argument in planned.arguments:
+        lesson = taught.get(argument.name) if argument.guessed else None
+        if lesson is not None and "constexpr" not in (argument.type, lesson.compiled.type):
+            argument = lesson.compiled
+        elif lesson is not None and _numbers(lesson) and _value(argument) == _value(lesson.planned):
+            numbers.add(argument.name)
+            argument = lesson.compiled
+        changed.append(argument)
+    return replace(planned, arguments=_computed(plan, changed, numbers))
+
+
+def _value(argument: Argument) -> object:
+    return argument.value.get("v") if isinstance(argument.value, dict) else None
+
+
+def _numbers(lesson: Learned) -> bool:
+    values = (_value(lesson.planned), _value(lesson.compiled))
+    return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+
+
 def _computed(plan: Plan, arguments: Sequence[Argument], changes: Collection[str]) -> tuple[Argument, ...]:
     """The arguments with what heuristics compute of them computed again."""
     kernel = plan.kernel
@@ -154,6 +196,7 @@ def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) 
     if not relevant:
         return
     others = {name: _others(plan, held[name]) for name in relevant}
+    yield from _instead_of_none(held, others, faults)
     yield from _fitting(held, relevant, faults)
     yield from ({name: candidate} for name in relevant for candidate in others[name][:1])
     yield from _together(specialization, relevant)
@@ -167,6 +210,24 @@ def _moves(plan: Plan, specialization: Specialization, faults: Sequence[Fault]) 
                 yield {first: others[first][0], second: others[second][0]}
     for name in relevant:
         yield from ({name: candidate} for candidate in others[name][_FIRST:])
+
+
+_OF_NONE = re.compile(r"\bNoneType\b")
+
+
+def _instead_of_none(
+    held: Mapping[str, Argument], others: Mapping[str, Sequence[Candidate]], faults: Sequence[Fault]
+) -> Iterator[dict[str, Candidate]]:
+    """What fails because something is None fails because of an argument that is."""
+    if not any(_OF_NONE.search(fault.text) for fault in faults):
+        return
+    absent = [name for name in others if _is_none(held[name])]
+    for index in range(_FIRST):
+        yield from ({name: others[name][index]} for name in absent if index < len(others[name]))
+
+
+def _is_none(argument: Argument) -> bool:
+    return argument.type == "constexpr" and argument.value == NONE.value
 
 
 _TOTAL = re.compile(r"cannot change total number|total elements mismatch")
@@ -190,7 +251,7 @@ def _fitting(
             continue
         has, wants = math.prod(int(n) for n in blocks[0].group(1).split("x") if n), math.prod(sizes)
         for name in relevant:
-            value = held[name].value.get("v") if isinstance(held[name].value, dict) else None
+            value = _value(held[name])
             if not isinstance(value, int) or isinstance(value, bool) or value <= 0 or not has or not wants:
                 continue
             for up, down in ((has, wants), (wants, has)):
@@ -204,9 +265,14 @@ def _others(plan: Plan, argument: Argument) -> tuple[Candidate, ...]:
     """The other candidates of a guessed argument."""
     domain = plan.kernel.domains.get(argument.name, ())
     now = (str(argument.type), repr(argument.value))
-    if argument.type == "constexpr" and argument.value == NONE.value:
-        # What may be None instead of a tensor may be a number instead.
-        domain = tuple(sorted(domain, key=lambda c: isinstance(c.type, str) and c.type.startswith("*")))
+    if _is_none(argument):
+        # What may be None instead of a tensor may be a number instead: the likeliest of each first, then the rest.
+        pointers = [c for c in domain if isinstance(c.type, str) and c.type.startswith("*")]
+        numbers = [c for c in domain if c not in pointers]
+        first, second = numbers, pointers
+        if Use.ADDRESS in plan.usage.uses(argument.name):
+            first, second = pointers, numbers
+        domain = (*first[:1], *second[:1], *first[1:], *second[1:])
     return tuple(c for c in domain if (str(c.type), repr(c.value)) != now)
 
 
@@ -233,5 +299,5 @@ def _together(specialization: Specialization, relevant: Sequence[str]) -> Iterat
 
 
 def _is_size(argument: Argument) -> bool:
-    value = argument.value.get("v") if isinstance(argument.value, dict) else None
+    value = _value(argument)
     return isinstance(value, int) and not isinstance(value, bool) and value >= 8
