@@ -19,6 +19,9 @@ _MOST_CHECKS = 60
 _GROWTH = 32 << 20
 """Bytes that the process may grow by before garbage is collected although the client was never silent for long."""
 
+_MUCH_GROWTH = 4 * _GROWTH
+"""Bytes that it may grow by before everything is looked at in spite of that."""
+
 _NEVER = 1_000_000
 
 
@@ -32,7 +35,11 @@ def seldom() -> None:
 
 
 class Collector:
-    """Collects when the server is idle. Make one when everything is imported; `touched` is called at each message."""
+    """Collects when the server is idle. Make one when everything is imported; `touched` is called at each message.
+
+    What a collection finds in use is set aside, so that the next one, which may come while somebody types, looks only at what
+    was made since. Only in a pause, and after much growth, everything is looked at again.
+    """
 
     def __init__(self) -> None:
         # What is loaded by now stays: no collection needs to look at it again.
@@ -43,24 +50,35 @@ class Collector:
         self._checks = 0
         self._least = resident_bytes()
         """Resident memory after the last collection."""
+        self._whole = self._least
+        """Resident memory after everything was looked at last."""
 
     def touched(self) -> None:
         """The client said something: wait for its next pause."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._collect)
+        self._timer = asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._paused)
 
     def checked(self) -> None:
         """A check has ended, which leaves an earlier text's trees behind."""
         self._checks += 1
         if self._checks >= _MOST_CHECKS or resident_bytes() > self._least + _GROWTH:
-            self._collect()
+            self._collect(_MUCH_GROWTH)
 
-    def _collect(self) -> None:
+    def _paused(self) -> None:
         if self._checks:
-            self._checks = 0
-            gc.collect()
-            self._least = resident_bytes()
+            self._collect(_GROWTH)
+
+    def _collect(self, growth: int) -> None:
+        self._checks = 0
+        whole = resident_bytes() > self._whole + growth
+        if whole:
+            gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._least = resident_bytes()
+        if whole:
+            self._whole = self._least
 
 
 def resident_bytes(pid: int | None = None) -> int:

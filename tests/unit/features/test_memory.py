@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -49,3 +50,32 @@ async def test_many_checks_without_a_pause_are_enough(collections: list[int]) ->
         collector.checked()
     assert collections == [1]
     assert gc.get_threshold()[2] > 100_000
+
+
+class _Ring:
+    """Garbage that only a collection finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+async def test_what_was_set_aside_is_looked_at_after_much_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    thresholds = gc.get_threshold()
+    resident = 0
+    monkeypatch.setattr(memory, "resident_bytes", lambda: resident)
+    try:
+        collector = Collector()
+        ring = _Ring()
+        for _ in range(memory._MOST_CHECKS):
+            collector.checked()
+        seen = weakref.ref(ring)
+        del ring
+        for _ in range(memory._MOST_CHECKS):
+            collector.checked()
+        assert seen() is not None, "it was in use when it was looked at last"
+        resident = memory._MUCH_GROWTH + 1
+        collector.checked()
+        assert seen() is None
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
