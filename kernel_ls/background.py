@@ -26,6 +26,9 @@ from kernel_ls.sources import FileSystemProvider
 COLLECT = ("reached", "types")
 """What an editor wants to know of every kernel. The TTIR needs every pass over loops that Triton makes: it follows when nobody types."""
 
+_BREATH_SECONDS = 0.03
+"""How long after a check what features read is computed ahead: first, who serves the client sends the findings."""
+
 _IDLE_SECONDS = 0.5
 """How long after a check the TTIR is generated."""
 
@@ -129,6 +132,7 @@ class Background:
 
     async def _warm(self, snapshot: Snapshot) -> None:
         """Compute ahead what features read, letting the next check go first between two steps."""
+        await asyncio.sleep(_BREATH_SECONDS)
         for _ in snapshot.warm():
             await asyncio.sleep(0)
         await asyncio.sleep(_IDLE_SECONDS)
